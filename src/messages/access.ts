@@ -1,13 +1,13 @@
-import type { Ctx } from '../access/context.ts';
+import type { Ctx, WorkCtx } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
-import { isOpenTo, readsChannel } from '../channels/access.ts';
+import { hasProtectedHistory, isOpenTo, readsChannel } from '../channels/access.ts';
 import { type Channel, type Conversation, type Message, Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { NotFoundError } from '../platform/errors.ts';
 
-/** A user whose access to messages is checked. Every `Viewer` can be used. */
+/** The user whose access to messages is checked. */
 export type MessageReader = Ctx['viewer'];
 
 /** A message with its channel or conversation. */
@@ -20,18 +20,21 @@ export type PlacedMessage = Message & {
  * Returns the error for a message that does not exist or that the viewer cannot read. Clients must not be able to distinguish
  * the two cases.
  */
-export const invalidMessage = (): BadRequestError => new BadRequestError('Invalid message(s)');
+export const invalidMessage = (id: number): NotFoundError =>
+  new NotFoundError('Invalid message(s)', { type: 'Message', id, parameter: 'message_id' });
 
 /** Returns whether a number can be a message id: a safe integer of at least 1. The database stores ids as bigint. */
 export const isMessageId = (id: number): boolean => Number.isSafeInteger(id) && id >= 1;
 
 /**
- * Builds the SQL condition that the user received the message `m`: they sent it, were subscribed to its original channel when
- * it was sent, or are a member of the conversation. Whether they can read it now is a separate condition.
+ * Builds the SQL condition that the user received the message with the table alias `m`. Users receive the messages that they
+ * send, messages that are sent to a channel while they are subscribed, and messages of their conversations. The condition does
+ * not check whether the user can read the message now.
  *
- * OFFSET 0 makes the planner look up each row by its key. Otherwise it might read the user's rows in all organizations.
+ * `OFFSET 0` makes the planner look up the user's membership or subscription by its key. Otherwise the planner might read the
+ * user's rows in all organizations.
  *
- * @param userId A value, or a column of the query.
+ * @param userId User id, or SQL for a column with user ids.
  */
 export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(m.sender_id = ${userId} OR CASE
@@ -45,24 +48,20 @@ export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
     END)`;
 }
 
-/** Returns whether users can read only those messages of the channel that they received. */
-export const hasProtectedHistory = (channel: Pick<Channel, 'inviteOnly' | 'historyPublicToSubscribers'>): boolean =>
-  channel.inviteOnly && !channel.historyPublicToSubscribers;
-
 /**
  * Reads a message that the viewer can read.
  *
- * @throws BadRequestError if the message does not exist or the viewer cannot read it. The error is identical in both cases, so
+ * @throws NotFoundError if the message does not exist or the viewer cannot read it. The error is identical in both cases, so
  *   that it does not reveal whether the message exists.
  */
-export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, messageId: number) {
-  return accessMessageIn(app.db, viewer, messageId, app.now());
+export async function accessMessage({ app, work, viewer }: Ctx, messageId: number) {
+  return accessMessageIn(work.db, viewer, messageId, app.now());
 }
 
 /**
- * Reads a message that the viewer can read and whose channel is not archived. Every change of a message begins with this check.
+ * Reads a message that the viewer can read and whose channel is not archived. All changes of a message use this check first.
  *
- * @throws BadRequestError if the message does not exist, cannot be read, or is in an archived channel. The error is identical
+ * @throws NotFoundError if the message does not exist, cannot be read, or is in an archived channel. The error is identical
  * in all three cases, so that it does not reveal whether the message exists.
  */
 export async function accessMessageToChange(
@@ -72,11 +71,11 @@ export async function accessMessageToChange(
   now: Date,
 ): Promise<PlacedMessage> {
   const found = await findMessage(db, viewer, messageId);
-  if (found === undefined || !(await mayChange(db, viewer, found, now))) throw invalidMessage();
+  if (found === undefined || !(await mayChange(db, viewer, found, now))) throw invalidMessage(messageId);
   return found.message;
 }
 
-/** Reads a message like `accessMessage`, but with a database client that can be a transaction. */
+/** Reads a message like `accessMessage`, but through the given client, so that the read can be part of a transaction. */
 export async function accessMessageIn(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,
@@ -84,14 +83,14 @@ export async function accessMessageIn(
   now: Date,
 ): Promise<PlacedMessage> {
   const found = await findMessage(db, viewer, messageId);
-  if (found === undefined || !(await mayRead(db, viewer, found, now))) throw invalidMessage();
+  if (found === undefined || !(await mayRead(db, viewer, found, now))) throw invalidMessage(messageId);
   return found.message;
 }
 
-/** A message with the viewer's subscription, from which read access is decided. */
+/** A message and the viewer's subscription state, from which `mayRead` decides whether the viewer can read the message. */
 export interface FoundMessage {
   readonly message: PlacedMessage;
-  /** Whether the viewer is subscribed to the channel of the message. */
+  /** Whether the viewer is subscribed to the channel of the message. False for a direct message. */
   readonly isSubscribed: boolean;
 }
 
@@ -105,14 +104,14 @@ const PLACES = Prisma.sql`message m
   LEFT JOIN conversation v ON v.realm_id = m.realm_id AND v.id = m.conversation_id`;
 
 /**
- * Reads a message, whether or not the viewer can read it. Returns undefined if their organization has no such message. Uses one
- * statement instead of the ORM's four, because every change of a message begins with this read.
+ * Reads a message of the viewer's organization without checking access. Returns undefined if it does not exist. Uses one SQL
+ * statement, because the ORM would need four, and every change of a message begins with this read.
  *
  * @param lock SQL clause that locks the row of the message. Default: no lock.
  */
 export async function findMessage(
   db: SqlClient,
-  { id, realm }: Pick<MessageReader, 'id' | 'realm'>,
+  { id, organization }: Pick<MessageReader, 'id' | 'organization'>,
   messageId: number,
   lock = Prisma.empty,
 ): Promise<FoundMessage | undefined> {
@@ -122,7 +121,7 @@ export async function findMessage(
     Prisma.sql`
     SELECT ${PLACED}, s.active AS "isSubscribed"
     FROM ${PLACES} LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.user_id = ${id}
-    WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`,
+    WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} ${lock}`,
   );
   return row === undefined ? undefined : { message: placedIn(row), isSubscribed: row['isSubscribed'] === true };
 }
@@ -133,29 +132,27 @@ const placedIn = (row: QueryRow): PlacedMessage => ({
   conversation: row['v.id'] === null ? null : CONVERSATION.rowIn(row),
 });
 
-/** Returns those of the given messages that the viewer can read, in any order. */
-export async function readableMessages(
-  { app, viewer }: Pick<Ctx, 'app' | 'viewer'>,
-  messageIds: readonly number[],
-): Promise<PlacedMessage[]> {
-  const readable = await readableByEach(app, [viewer], messageIds);
+/** Reads the messages with the given ids, in any order. Omits those that the viewer cannot read. */
+export async function readableMessages(ctx: Ctx, messageIds: readonly number[]): Promise<PlacedMessage[]> {
+  const { viewer } = ctx;
+  const readable = await readableByEach(ctx, [viewer], messageIds);
   return [...(readable.get(viewer.id)?.values() ?? [])];
 }
 
 /**
- * Returns the messages that each reader can read, as a map by reader id of maps by message id. The number of statements depends
- * neither on the number of readers nor on the number of messages.
+ * Finds the messages that each reader can read. The result is a map from reader ids to maps from message ids to messages. The
+ * number of SQL statements does not grow with the number of readers or messages.
  *
  * @param readers Users of one organization.
  */
 export async function readableByEach(
-  { db, now }: Pick<Ctx['app'], 'db' | 'now'>,
+  { app, work: { db } }: WorkCtx,
   readers: readonly MessageReader[],
   messageIds: readonly number[],
 ): Promise<Map<number, Map<number, PlacedMessage>>> {
   const ids = [...new Set(messageIds)].filter(isMessageId);
-  const realmId = readers[0]?.realm.id;
-  if (realmId === undefined || ids.length === 0) return new Map();
+  const organizationId = readers[0]?.organization.id;
+  if (organizationId === undefined || ids.length === 0) return new Map();
   const readerIds = readers.map(({ id }) => id);
   const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
     db,
@@ -163,11 +160,16 @@ export async function readableByEach(
     SELECT ${PLACED}, ARRAY(
       SELECT s.user_id FROM subscription s
       WHERE s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
-    FROM ${PLACES} WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[])`,
+    FROM ${PLACES} WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[])`,
   );
   const found = rows.map((row) => ({ message: placedIn(row), subscribers: new Set(row.subscribers) }));
-  const received = await receivedOf(db, realmId, readerIds, found.map(({ message }) => message).filter(isProtected));
-  const at = now();
+  const received = await receivedOf(
+    db,
+    organizationId,
+    readerIds,
+    found.map(({ message }) => message).filter(isProtected),
+  );
+  const at = app.now();
   const readable = readers.map(async (reader) => {
     const actor = await channelActor(db, reader, at);
     const theirs = found.filter(({ message, subscribers }) => {
@@ -183,10 +185,13 @@ export async function readableByEach(
 
 const isProtected = ({ channel }: PlacedMessage): boolean => channel !== null && hasProtectedHistory(channel);
 
-/** Returns which of the readers received which of the messages, as strings of the form `"<reader id> <message id>"`. */
+/**
+ * Finds the messages that each reader received. Returns one string of the form `"<reader id> <message id>"` for each pair of a
+ * reader and a message that this reader received.
+ */
 async function receivedOf(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   readerIds: readonly number[],
   messages: readonly PlacedMessage[],
 ): Promise<ReadonlySet<string>> {
@@ -196,7 +201,7 @@ async function receivedOf(
     db,
     Prisma.sql`
     SELECT reader.id AS reader, m.id FROM message m, unnest(${readerIds}::int[]) AS reader(id)
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(Prisma.sql`reader.id`)}`,
+    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(Prisma.sql`reader.id`)}`,
   );
   return new Set(rows.map(({ reader, id }) => `${reader} ${id}`));
 }
@@ -228,13 +233,13 @@ export const mayChange = async (
 /** Returns whether the user received the message, as defined by `receivedBy`. False if the message does not exist. */
 export async function hasReceived(
   db: SqlClient,
-  { id, realm }: Pick<MessageReader, 'id' | 'realm'>,
+  { id, organization }: Pick<MessageReader, 'id' | 'organization'>,
   messageId: bigint | number,
 ): Promise<boolean> {
   const rows = await readRows<unknown>(
     db,
     Prisma.sql`
-    SELECT 1 FROM message m WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} AND ${receivedBy(id)}`,
+    SELECT 1 FROM message m WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} AND ${receivedBy(id)}`,
   );
   return rows.length > 0;
 }

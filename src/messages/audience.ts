@@ -1,11 +1,15 @@
+import { hasProtectedHistory } from '../channels/access.ts';
 import { userIdsReading } from '../channels/audience.ts';
 import { type Audience, either, except, subscribersOf, users } from '../events/audience.ts';
-import type { Channel, Realm } from '../generated/prisma/client.ts';
+import type { Channel, Organization } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { GUEST } from '../platform/roles.ts';
-import { hasProtectedHistory, type PlacedMessage } from './access.ts';
+import type { PlacedMessage } from './access.ts';
 
-/** Messages, and the recipients of an event about them. Each recipient can read all of these messages. */
+/**
+ * Messages, and the recipients of an event about these messages. Each recipient can read all of the messages, or could until
+ * the change that causes the event.
+ */
 export interface RecipientGroup {
   readonly audience: Audience;
   /** Ids of the messages, ascending. There is at least one. */
@@ -27,19 +31,20 @@ export interface MovedMessages {
 }
 
 /**
- * Returns the recipients of changes of messages. In a conversation, they are its members. In a channel, they are its
- * subscribers. If the channel is public, also unsubscribed users who received, flagged or reacted to one of the messages. If
- * its history is protected, users are recipients only of changes of messages that they received.
+ * Returns the recipients of events about changes of messages. In a conversation, the recipients are its members. In a channel,
+ * the recipients are its subscribers. In a public channel, unsubscribed users who received, flagged or reacted to one of the
+ * messages are recipients too. In a channel with protected history, each user is a recipient only of changes of messages that
+ * they received.
  *
- * Subscriptions of the channel must be locked.
+ * The caller must have locked the subscriptions of the channel.
  *
- * @param actorId The user who makes the change. They are a recipient even without a subscription. In a channel without
- * protected history, the caller must have checked that they can read it.
+ * @param actorId Id of the user who makes the change. This user is a recipient even without a subscription. In a channel
+ * without protected history, the caller must have checked that this user can read the channel. Undefined: none.
  * @see src/events/README.md#the-log
  */
 export async function recipientsOf(
   tx: Tx,
-  realm: Pick<Realm, 'id'>,
+  organization: Pick<Organization, 'id'>,
   { channel, conversation, ids }: LocatedMessages,
   actorId: number | undefined,
 ): Promise<RecipientGroup[]> {
@@ -48,59 +53,63 @@ export async function recipientsOf(
   const actor = actorId === undefined ? [] : [actorId];
   if (hasProtectedHistory(channel)) {
     const subscribers = await subscriberIds(tx, channel.id);
-    return byIds(await readReceipts(tx, realm.id, ids, [...new Set([...subscribers, ...actor])]));
+    return byIds(await readReceipts(tx, organization.id, ids, [...new Set([...subscribers, ...actor])]));
   }
-  const takers = channel.inviteOnly ? [] : await takersOf(tx, realm.id, channel.id, ids);
-  return [{ audience: either(subscribersOf(channel.id), users([...takers, ...actor])), ids }];
+  const involved = channel.inviteOnly ? [] : await involvedUsersOf(tx, organization.id, channel.id, ids);
+  return [{ audience: either(subscribersOf(channel.id), users([...involved, ...actor])), ids }];
 }
 
-/** Recipients of a move (`moved`), and users who lose access to the messages by the move (`gone`). */
-export interface MoveHearings {
+/** Recipients of the event of a move (`moved`), and users who lose access to the messages by the move (`gone`). */
+export interface MoveRecipients {
   readonly moved: readonly RecipientGroup[];
   readonly gone: readonly RecipientGroup[];
 }
 
 /**
- * Returns the recipients of a move to another channel. They are the subscribers of the target channel, and those previous
- * recipients who can read it. Previous recipients who cannot read the messages any more are in `gone`: they receive the event
- * of a deletion.
+ * Returns the recipients of the event of a move. If the move is to another channel, they are the subscribers of the target
+ * channel, and the following users who can read that channel: recipients of events in the source channel, the actor, and users
+ * who received, flagged or reacted to one of the messages. Within a channel, the recipients are those of `recipientsOf`. Users
+ * who lose access to the messages are in `gone`. They receive the event of a deletion instead.
  *
- * Subscriptions of both channels must be locked.
+ * The caller must have locked the subscriptions of both channels.
  */
 export async function recipientsOfMove(
   tx: Tx,
-  { realm, now }: { readonly realm: Realm; readonly now: Date },
+  { organization, now }: { readonly organization: Organization; readonly now: Date },
   moving: MovedMessages,
   actorId: number,
-): Promise<MoveHearings> {
+): Promise<MoveRecipients> {
   const { from, to, ids } = moving;
   if (from.id === to.id) {
-    return { moved: await recipientsOf(tx, realm, { channel: from, conversation: null, ids }, actorId), gone: [] };
+    return {
+      moved: await recipientsOf(tx, organization, { channel: from, conversation: null, ids }, actorId),
+      gone: [],
+    };
   }
-  const takers = await takersOf(tx, realm.id, from.id, ids);
-  const notified = new Set([...(await subscriberIds(tx, from.id)), ...(from.inviteOnly ? [] : takers)]);
-  const others = new Set([...takers, actorId]);
-  const readers = new Set(await userIdsReading(tx, realm, to, [...new Set([...notified, ...others])], now));
+  const involved = await involvedUsersOf(tx, organization.id, from.id, ids);
+  const notified = new Set([...(await subscriberIds(tx, from.id)), ...(from.inviteOnly ? [] : involved)]);
+  const others = new Set([...involved, actorId]);
+  const readers = new Set(await userIdsReading(tx, organization, to, [...new Set([...notified, ...others])], now));
   const people = { notified, others, readers };
   return hasProtectedHistory(from) || hasProtectedHistory(to)
-    ? guardedMove(tx, realm.id, moving, people)
+    ? guardedMove(tx, organization.id, moving, people)
     : openMove(moving, people);
 }
 
 interface People {
-  /** Users who receive changes of the messages while they are in the source channel. */
+  /** Users who receive events about the messages as long as these are in the source channel. */
   readonly notified: ReadonlySet<number>;
-  /** Further users who receive the move, if they can read the messages in the target channel. */
+  /** Other users, who receive the event of the move only if they can read the messages in the target channel. */
   readonly others: ReadonlySet<number>;
   /** Users in `notified` or `others` who can read the target channel. */
   readonly readers: ReadonlySet<number>;
 }
 
 /**
- * Computes the recipients of a move between channels without protected history. Describes them by rules instead of lists of
- * users where possible, because the lists can be long.
+ * Computes the recipients of a move between channels without protected history. Where possible, the result is a rule such as
+ * "subscribers of the channel" instead of a list of users, because such lists can be long.
  */
-function openMove({ from, to, ids }: MovedMessages, { notified, others, readers }: People): MoveHearings {
+function openMove({ from, to, ids }: MovedMessages, { notified, others, readers }: People): MoveRecipients {
   const gone = [...notified].filter((id) => !readers.has(id));
   const named = (to.inviteOnly ? [...notified, ...others] : [...others]).filter((id) => readers.has(id));
   const arrived = either(subscribersOf(to.id), users(named));
@@ -109,49 +118,49 @@ function openMove({ from, to, ids }: MovedMessages, { notified, others, readers 
 }
 
 /**
- * Computes the recipients of a move if a channel has protected history. Each user is examined, because access depends on the
- * messages that a user received.
+ * Computes the recipients of a move if the source or the target channel has protected history. Examines each user, because
+ * access then depends on the messages that the user received.
  */
 async function guardedMove(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   { from, to, ids }: MovedMessages,
   { notified, others, readers }: People,
-): Promise<MoveHearings> {
+): Promise<MoveRecipients> {
   const arrived = new Set(await subscriberIds(tx, to.id));
   const userIds = [...new Set([...notified, ...others, ...arrived])];
-  const received = await readReceipts(tx, realmId, ids, userIds);
+  const received = await readReceipts(tx, organizationId, ids, userIds);
   const [moved, gone] = [new Map<number, readonly number[]>(), new Map<number, readonly number[]>()];
   for (const userId of userIds) {
     const mine = received.get(userId) ?? NONE;
     const had = !notified.has(userId) ? NONE : hasProtectedHistory(from) ? mine : ids;
     const reads = readers.has(userId) || arrived.has(userId);
     const has = !reads ? NONE : hasProtectedHistory(to) ? mine : ids;
-    moved.set(userId, arrived.has(userId) || others.has(userId) ? has : among(has, had));
-    gone.set(userId, without(had, has));
+    moved.set(userId, arrived.has(userId) || others.has(userId) ? has : intersection(has, had));
+    gone.set(userId, difference(had, has));
   }
   return { moved: byIds(moved), gone: byIds(gone) };
 }
 
 const NONE: readonly number[] = [];
 
-// The first lines of the functions below are shortcuts: most users received either none of the messages, or all of them. Those
-// who received all share one array.
+// Most users received all of the messages or none. Users who received all messages share one array object. So the two functions
+// below compare identities and lengths first.
 
-function among(some: readonly number[], others: readonly number[]): readonly number[] {
+function intersection(some: readonly number[], others: readonly number[]): readonly number[] {
   if (some === others || some.length === 0) return some;
   const known = new Set(others);
   return some.filter((id) => known.has(id));
 }
 
-function without(some: readonly number[], others: readonly number[]): readonly number[] {
+function difference(some: readonly number[], others: readonly number[]): readonly number[] {
   if (some === others) return NONE;
   if (some.length === 0 || others.length === 0) return some;
   const known = new Set(others);
   return some.filter((id) => !known.has(id));
 }
 
-/** Groups users whose lists contain exactly the same message ids. Users with an empty list are omitted. */
+/** Groups users whose lists contain exactly the same message ids. Omits users whose list is empty. */
 function byIds(idsOf: ReadonlyMap<number, readonly number[]>): RecipientGroup[] {
   const keys = new Map([...new Set(idsOf.values())].map((ids) => [ids, ids.join()]));
   const alike = Map.groupBy(idsOf, ([, ids]) => keys.get(ids));
@@ -168,21 +177,26 @@ async function subscriberIds(tx: Tx, channelId: number): Promise<number[]> {
 }
 
 /**
- * Returns the users who are not subscribed to the channel, but received one of the messages, have a flag on it or reacted to
- * it. Guests are excluded, because they cannot read channels without a subscription.
+ * Returns the users who received, flagged or reacted to one of the messages, but are not subscribed to the channel. Excludes
+ * system users, and guests, because guests cannot read channels without a subscription.
  */
-async function takersOf(tx: Tx, realmId: number, channelId: number, ids: readonly number[]): Promise<number[]> {
+async function involvedUsersOf(
+  tx: Tx,
+  organizationId: number,
+  channelId: number,
+  ids: readonly number[],
+): Promise<number[]> {
   const rows = await tx.$queryRaw<{ id: number }[]>`
     WITH concerned AS (
       SELECT m.id, m.sender_id, m.sent_channel_id FROM message m
-      WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...ids]}::bigint[])
+      WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...ids]}::bigint[])
     ), present AS (SELECT user_id FROM subscription WHERE channel_id = ${channelId} AND active)
     SELECT u.id FROM user_account u
-    WHERE u.realm_id = ${realmId} AND u.role < ${GUEST} AND NOT u.is_system
+    WHERE u.realm_id = ${organizationId} AND u.role < ${GUEST} AND NOT u.is_system
       AND u.id NOT IN (SELECT user_id FROM present) AND u.id IN (
         SELECT sender_id FROM concerned
-        UNION SELECT um.user_id FROM concerned c JOIN user_message um ON um.realm_id = ${realmId} AND um.message_id = c.id
-        UNION SELECT r.user_id FROM concerned c JOIN reaction r ON r.realm_id = ${realmId} AND r.message_id = c.id
+        UNION SELECT um.user_id FROM concerned c JOIN user_message um ON um.realm_id = ${organizationId} AND um.message_id = c.id
+        UNION SELECT r.user_id FROM concerned c JOIN reaction r ON r.realm_id = ${organizationId} AND r.message_id = c.id
         UNION SELECT p.user_id FROM subscription_period p
           WHERE p.channel_id IN (SELECT sent_channel_id FROM concerned) AND p.user_id NOT IN (SELECT user_id FROM present)
             AND EXISTS (
@@ -192,8 +206,8 @@ async function takersOf(tx: Tx, realmId: number, channelId: number, ids: readonl
 }
 
 /**
- * Range of message ids that a user received in a channel: greater than `began` and at most `ended`. If `ended` is null, the
- * range is open.
+ * Subscription period of a user in a channel, as a range of message ids: greater than `began` and at most `ended`. If `ended`
+ * is null, the user is still subscribed.
  */
 interface Period {
   readonly user_id: number;
@@ -203,29 +217,29 @@ interface Period {
 }
 
 /**
- * Reads which of the channel messages each user received, ascending by id. Equivalent to `receivedBy` in messages/access.ts,
- * but without comparing every user with every message. For a user who received all messages, the result is the array `ids`
- * itself.
+ * Returns, for each user, the ids of those channel messages in `ids` that the user received, ascending. Equivalent to
+ * `receivedBy` in messages/access.ts, but without comparing every user with every message. For a user who received all
+ * messages, the result is the array `ids` itself.
  */
 async function readReceipts(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   ids: readonly number[],
   userIds: readonly number[],
 ): Promise<Map<number, readonly number[]>> {
   const messages = await tx.$queryRaw<{ id: bigint; sender_id: number; sent_channel_id: number }[]>`
     SELECT id, sender_id, sent_channel_id FROM message
-    WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) ORDER BY id`;
+    WHERE realm_id = ${organizationId} AND id = ANY(${[...ids]}::bigint[]) ORDER BY id`;
   const numbers = (rows: readonly { id: bigint }[]) => rows.map(({ id }) => Number(id));
   const sentIn = new Map([...Map.groupBy(messages, (m) => m.sent_channel_id)].map(([id, rows]) => [id, numbers(rows)]));
   const sentBy = new Map([...Map.groupBy(messages, (m) => m.sender_id)].map(([id, rows]) => [id, numbers(rows)]));
   const periods = await tx.$queryRaw<Period[]>`
     SELECT user_id, channel_id, began_message_id AS began, ended_message_id AS ended FROM subscription_period
-    WHERE realm_id = ${realmId} AND channel_id = ANY(${[...sentIn.keys()]}) AND user_id = ANY(${[...userIds]})
+    WHERE realm_id = ${organizationId} AND channel_id = ANY(${[...sentIn.keys()]}) AND user_id = ANY(${[...userIds]})
     ORDER BY channel_id, began_event_id`;
   const periodsOf = Map.groupBy(periods, ({ user_id }) => user_id);
-  // Lists of received messages, by the ranges of which they consist. Most users have the same ranges, so each list is built
-  // once and shared.
+  // Lists of received message ids. The key of a list names the subscription periods in which the messages were sent. Most users
+  // have the same periods, so they share one list.
   const made = new Map<string, readonly number[]>();
   return new Map(
     userIds.map((userId) => {
@@ -240,8 +254,8 @@ async function readReceipts(
 }
 
 /**
- * Returns the messages that were sent during a subscription period, and a key. All periods that contain the same messages get
- * the same key.
+ * Finds the messages that were sent to a channel during a subscription period. Returns a name for this set of messages, and a
+ * function that returns their ids. Two periods with the same messages have the same name.
  */
 function stretchOf(sentIn: ReadonlyMap<number, readonly number[]>, { channel_id, began, ended }: Period) {
   const sent = sentIn.get(channel_id) ?? NONE;
@@ -253,7 +267,7 @@ function stretchOf(sentIn: ReadonlyMap<number, readonly number[]>, { channel_id,
 }
 
 /**
- * Returns how many of the ids are at most `id`.
+ * Returns the number of ids that are less than or equal to `id`.
  *
  * @param ids Ids, ascending.
  */
@@ -267,7 +281,7 @@ function countThrough(ids: readonly number[], id: number): number {
   return low;
 }
 
-/** Returns the union of the lists, ascending. If the union contains all of `ids`, returns the array `ids` itself. */
+/** Returns the union of the lists, ascending. If the union contains every id in `ids`, returns the array `ids` itself. */
 function gather(ids: readonly number[], lists: readonly (readonly number[])[]): readonly number[] {
   const all = new Set(lists.flat());
   return all.size === ids.length ? ids : [...all].sort((a, b) => a - b);

@@ -1,10 +1,10 @@
+import { hasProtectedHistory } from '../channels/access.ts';
 import { type Channel, type Message, Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads } from '../platform/db/batched-reads.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
-import { hasProtectedHistory } from './access.ts';
 
 /** Bounds, length and direction of a page of messages. */
 export interface MessagePage {
@@ -22,13 +22,13 @@ type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'
 const MESSAGE = fieldsOf('m', 'Message');
 
 /**
- * Builds the SQL that reads messages by the `id`s that the query `ids` returns, in any order. OFFSET 0 makes the planner look
- * up each message by its key. Without it, the planner would read all messages, because it cannot estimate that `ids` returns
- * few rows.
+ * Builds the SQL that reads messages by id, in any order. The query `ids` returns the ids in the column `id`. `OFFSET 0` makes
+ * the planner look up each message by its key. Without it, the planner would read all messages, because it cannot estimate that
+ * `ids` returns few rows.
  */
-export const messagesByIds = (realmId: number, ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
+export const messagesByIds = (organizationId: number, ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT found.* FROM (${ids}) AS wanted CROSS JOIN LATERAL (
-    SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = wanted.id OFFSET 0) AS found`;
+    SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${organizationId} AND m.id = wanted.id OFFSET 0) AS found`;
 
 /**
  * Loads one page of messages of each channel, all with the same bounds and limit. A page contains the messages that the user
@@ -38,7 +38,7 @@ export const messagesByIds = (realmId: number, ids: Prisma.Sql): Prisma.Sql => P
  */
 export async function messagesInChannels(
   db: SqlClient,
-  { userId, realmId }: { readonly userId: number; readonly realmId: number },
+  { userId, organizationId }: { readonly userId: number; readonly organizationId: number },
   channels: readonly Readable[],
   page: MessagePage,
 ): Promise<(channelId: number) => readonly Message[]> {
@@ -49,10 +49,12 @@ export async function messagesInChannels(
     open.length === 0
       ? []
       : openPages.of(
-          { db, realmId, statement: textOf(page) },
+          { db, organizationId, statement: textOf(page) },
           idsOf(open).map((channelId) => ({ channelId, page })),
         ),
-    guarded.length === 0 ? [] : readPages(db, realmId, idsOf(guarded), page, receivedIn({ realmId, userId }, page)),
+    guarded.length === 0
+      ? []
+      : readPages(db, organizationId, idsOf(guarded), page, receivedIn({ organizationId, userId }, page)),
   ]);
   const byChannel = Map.groupBy([...shared.flat(), ...own], ({ channelId }) => channelId);
   return (channelId) => (byChannel.get(channelId) ?? []).sort((a, b) => Number(b.id - a.id));
@@ -60,35 +62,69 @@ export async function messagesInChannels(
 
 const idsOf = (channels: readonly Readable[]) => channels.map(({ id }) => id);
 
-/** Request for a page of a channel whose messages can all be read by every reader of the channel. */
+/** Request for a page of messages in a channel in which every reader of the channel can read all messages. */
 interface OpenPage {
   readonly channelId: number;
   readonly page: MessagePage;
 }
 
-/** Batches concurrent reads of different channels into one statement, if their pages have the same bounds and limit. */
+/**
+ * Counts the messages of each channel that the user can read, up to `limit` in each channel. Uses at most two queries, whatever
+ * the number of channels. The caller checks that the user can read the channels.
+ *
+ * @returns A function from a channel id to the number of messages.
+ */
+export async function countInChannels(
+  db: SqlClient,
+  { userId, organizationId }: { readonly userId: number; readonly organizationId: number },
+  channels: readonly Readable[],
+  limit: number,
+): Promise<(channelId: number) => number> {
+  const { open = [], guarded = [] } = Object.groupBy(channels, (channel) =>
+    hasProtectedHistory(channel) ? 'guarded' : 'open',
+  );
+  const page = { above: 0, below: Number.MAX_SAFE_INTEGER, limit, newestFirst: true };
+  const count = (some: readonly Readable[], ids: Prisma.Sql) =>
+    some.length === 0
+      ? []
+      : readRows<{ id: number; count: number }>(
+          db,
+          Prisma.sql`
+          SELECT wanted.id, (SELECT count(*)::int FROM (SELECT FROM (${ids}) AS any_of ${first(page)}) AS found) AS count
+          FROM unnest(${listOf('int', idsOf(some))}) AS wanted(id)`,
+        );
+  const rows = await Promise.all([
+    count(open, anyIn(page)),
+    count(guarded, receivedIn({ organizationId, userId }, page)),
+  ]);
+  const counts = new Map(rows.flat().map(({ id, count: found }) => [id, found]));
+  return (channelId) => counts.get(channelId) ?? 0;
+}
+
+/** Batches concurrent reads of different channels into one statement, if the pages have the same bounds and limit. */
 const openPages = new BatchedReads<OpenPage, readonly Message[]>(
-  async ({ db, realmId }, wanted) => {
+  async ({ db, organizationId }, wanted) => {
     const [one] = wanted;
     if (one === undefined) return [];
     const ids = [...new Set(wanted.map(({ channelId }) => channelId))];
-    const rows = await readPages(db, realmId, ids, one.page, anyIn(one.page));
+    const rows = await readPages(db, organizationId, ids, one.page, anyIn(one.page));
     const byChannel = Map.groupBy(rows, ({ channelId }) => channelId);
     return wanted.map(({ channelId }) => byChannel.get(channelId) ?? []);
   },
   ({ page }) => page.limit,
+  ({ channelId }) => channelId,
 );
 
 const textOf = ({ above, below, limit, newestFirst }: MessagePage) => `${above} ${below} ${limit} ${newestFirst}`;
 
 /**
- * Reads a page of each channel.
+ * Reads one page of messages of each channel.
  *
- * @param ids Query of the message `id`s in the channel `wanted.id`.
+ * @param ids SQL query that returns ids of messages as the column `id`. It can refer to the channel id as `wanted.id`.
  */
 function readPages(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   channelIds: readonly number[],
   page: MessagePage,
   ids: Prisma.Sql,
@@ -96,7 +132,7 @@ function readPages(
   const found = Prisma.sql`
     SELECT found.id FROM unnest(${listOf('int', channelIds)}) AS wanted(id)
     CROSS JOIN LATERAL (SELECT any_of.id FROM (${ids}) AS any_of ${first(page)}) AS found`;
-  return readRows<Message>(db, messagesByIds(realmId, found));
+  return readRows<Message>(db, messagesByIds(organizationId, found));
 }
 
 const first = ({ newestFirst, limit }: MessagePage): Prisma.Sql =>
@@ -109,15 +145,15 @@ const anyIn = (page: MessagePage): Prisma.Sql =>
   Prisma.sql`SELECT m.id FROM message m WHERE m.channel_id = wanted.id AND ${within(page)} ${first(page)}`;
 
 /**
- * Builds the query of the messages in the channel `wanted.id` that the user received. It is equivalent to `receivedBy` in
- * access.ts, but each of its three parts can use its own index. So it does not read messages that are older than the user's
- * subscription.
+ * Builds the query of the messages in the channel `wanted.id` that the user received. The query is equivalent to `receivedBy`
+ * in access.ts, but each of the query's three parts can use its own index. So the query does not read messages that other users
+ * sent while the user was not subscribed.
  *
  * The parts are: messages sent here while the user was subscribed; the user's own messages; and messages moved here from a
  * channel to which the user was subscribed. In the last part, OFFSET 0 prevents a search of all messages of this channel.
  */
 const receivedIn = (
-  { realmId, userId }: { readonly realmId: number; readonly userId: number },
+  { organizationId, userId }: { readonly organizationId: number; readonly userId: number },
   page: MessagePage,
 ): Prisma.Sql => Prisma.sql`
   SELECT sent.id FROM subscription_period p CROSS JOIN LATERAL (
@@ -126,7 +162,7 @@ const receivedIn = (
       AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
     ${first(page)}
   ) AS sent
-  WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = wanted.id
+  WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = wanted.id
   UNION
   (SELECT m.id FROM message m
     WHERE m.channel_id = wanted.id AND m.sender_id = ${userId} AND ${within(page)} ${first(page)})
@@ -137,4 +173,4 @@ const receivedIn = (
       AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
     OFFSET 0
   ) AS moved
-  WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id = wanted.id`;
+  WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND moved.channel_id = wanted.id`;

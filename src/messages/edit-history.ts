@@ -1,5 +1,5 @@
-import { realmSetting } from '../access/realm-settings.ts';
-import type { Message, Realm } from '../generated/prisma/client.ts';
+import { organizationSetting } from '../access/organization-settings.ts';
+import type { Message, Organization } from '../generated/prisma/client.ts';
 import type { StoredEdit } from './stored-edits.ts';
 import { shownTopic, type WireEdit } from './wire.ts';
 
@@ -14,7 +14,10 @@ export interface EditableState {
   readonly renderedContent: string;
 }
 
-/** An edit or move: the message before and after it, and whether the organization's policy shows each kind of change. */
+/**
+ * An edit or move of a message, with the states before and after it. `showsTopic`, `showsChannel` and `showsContent` say
+ * whether that property changed and the organization's policy shows the change.
+ */
 export interface HistoryStep {
   readonly editorId: number;
   readonly editedAt: Date;
@@ -26,14 +29,15 @@ export interface HistoryStep {
 }
 
 /** Returns which edits users of the organization can see: all, only moves, or none. */
-export const historyPolicy = (realm: Pick<Realm, 'settings'>): 'all' | 'moves' | 'none' =>
-  realmSetting(realm, 'message_edit_history_visibility_policy');
+export const historyPolicy = (organization: Pick<Organization, 'settings'>): 'all' | 'moves' | 'none' =>
+  organizationSetting(organization, 'message_edit_history_visibility_policy');
 
 /**
  * Returns the edits and moves of a message that the policy shows, oldest first. If the policy shows only moves, edits that
  * changed only the content are omitted.
  *
- * @param edits All edits of the message, in any order. If they were read without HTML, the HTML in the result must not be used.
+ * @param edits All edits of the message, in any order. If `edits` were read without HTML, every state in the result has the
+ * HTML of the current version.
  */
 export function historySteps(
   message: Pick<Message, 'topic' | 'channelId' | 'content' | 'renderedContent'>,
@@ -63,7 +67,7 @@ export function historySteps(
   return steps.reverse();
 }
 
-/** Name of the empty topic, and whether the client accepts an empty topic name. */
+/** Name that the organization shows for the empty topic, and whether the client accepts "" instead of that name. */
 export interface TopicsShown {
   readonly emptyTopicName: string;
   readonly knowsEmptyTopic: boolean;
@@ -88,8 +92,8 @@ export const toWirePrevContent = ({ before, showsContent }: HistoryStep) => ({
 });
 
 /**
- * Builds the field `edit_history` of a message, newest edit first. Null if there are no steps. The field excludes the HTML of
- * earlier versions, because HTML can be a hundred times as long as the Markdown. `/messages/{id}/history` returns that HTML.
+ * Builds the field `edit_history` of a message, newest edit first. Null if `steps` is empty. The entries contain no HTML,
+ * because it can be a hundred times as long as the Markdown. `/messages/{id}/history` returns the HTML.
  */
 export function toWireHistory(steps: readonly HistoryStep[], topics: TopicsShown): WireEdit[] | null {
   if (steps.length === 0) return null;

@@ -2,29 +2,31 @@ import { EventProjection, referenceProjection } from '../api/graphql/schema/even
 import { channelReference, namedChannel } from '../channels/event-projections.ts';
 import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import { namedUser, userProjection, userReference } from '../people/event-projections.ts';
+import { writtenConversation } from './conversation-projections.ts';
 import type { ProjectedReacted } from './reactions/events.ts';
 import type { ReactionGroup, SeenReaction, SeenReactions } from './reactions/groups.ts';
-import { type NamedTopic, namedTopic, topicReference } from './topic-projections.ts';
+import type { NamedTopic } from './topic-ids.ts';
+import { namedTopic, topicReference } from './topic-projections.ts';
 import { isFlag, type MessageEventSnapshot, toWireFlags, type UserFlags } from './wire.ts';
 
-/** Snapshot of a message in an event, with the flags of the viewer. */
+/** Data of a message in an event, with the flags of the viewer for this message. */
 export interface ProjectedMessage {
   readonly message: MessageEventSnapshot;
   readonly flags: UserFlags;
 }
 
-/** Event projection of a message, for events that contain only the id of the message. */
+/** Event projection of a message (fields computed from the event alone), for events that contain only the message's id. */
 export const messageReference = referenceProjection('Message');
 
 const idOf = ({ message }: { readonly message: { readonly id: number } }) => message.id;
 
-/** GraphQL fields of a message that events of sent and of edited messages both contain. */
-const told = {
+/** GraphQL fields that the events of a sent message and of an edited message have in common. */
+const commonFields = {
   databaseId: idOf,
   type: ({ message }: MessageProjection) => (message.channel === null ? 'direct' : 'channel'),
-  sender: { facts: userProjection, of: ({ message }: MessageProjection) => ({ user: message.sender }) },
+  sender: { projection: userProjection, of: ({ message }: MessageProjection) => ({ user: message.sender }) },
   client: ({ message }: MessageProjection) => message.client,
-  channel: { facts: namedChannel, of: ({ message }: MessageProjection) => message.channel },
+  channel: { projection: namedChannel, of: ({ message }: MessageProjection) => message.channel },
   topicName: ({ message }: MessageProjection) => message.topic,
   topicLinks: ({ message }: MessageProjection) => message.topicLinks,
   sentAt: ({ message }: MessageProjection) => new Date(message.sentAt ?? message.timestamp * 1000),
@@ -42,14 +44,18 @@ const topicOf = ({ message: { channel, topic } }: MessageProjection): NamedTopic
 
 const nothing = () => null;
 
-/** Event projection of a message that was just sent. */
+/** Event projection of a message that was just sent: the GraphQL fields that are computed from the event alone. */
 export const sentMessage = new EventProjection<ProjectedMessage>(
   'Message',
   { idOf },
   {
-    ...told,
-    topic: { facts: namedTopic, of: topicOf },
-    participants: { facts: namedUser, of: ({ message }) => (message.channel === null ? message.members : null) },
+    ...commonFields,
+    topic: { projection: namedTopic, of: topicOf },
+    participants: { projection: namedUser, of: ({ message }) => (message.channel === null ? message.members : null) },
+    directConversation: {
+      projection: writtenConversation,
+      of: ({ message }) => (message.channel === null ? message : null),
+    },
     content: ({ message }) => message.content,
     renderedContent: ({ message }) => message.renderedContent,
     isMeMessage: ({ message }) => isMeMessage(message.content),
@@ -69,7 +75,7 @@ const emoji = {
 const reaction = new EventProjection<SeenReaction>(
   'Reaction',
   { idOf: ({ id }) => id },
-  { ...emoji, user: { facts: userReference, of: ({ userId }) => userId } },
+  { ...emoji, user: { projection: userReference, of: ({ userId }) => userId } },
 );
 
 const reactionGroup = new EventProjection<ReactionGroup>(
@@ -79,21 +85,21 @@ const reactionGroup = new EventProjection<ReactionGroup>(
     ...emoji,
     count: ({ count }) => count,
     viewerHasReacted: ({ viewerHasReacted }) => viewerHasReacted,
-    users: { facts: userReference, of: ({ userIds }) => userIds },
+    users: { projection: userReference, of: ({ userIds }) => userIds },
   },
 );
 
-/** GraphQL fields with the reactions to a message. Unknown if the event does not contain all reactions. */
+/** GraphQL fields with the reactions to a message. Their values are undefined if the event does not contain all reactions. */
 const reacted = {
-  reactions: { facts: reaction, of: ({ reactions }: Reacted) => reactions?.all },
-  reactionGroups: { facts: reactionGroup, of: ({ reactions }: Reacted) => reactions?.groups },
+  reactions: { projection: reaction, of: ({ reactions }: Reacted) => reactions?.all },
+  reactionGroups: { projection: reactionGroup, of: ({ reactions }: Reacted) => reactions?.groups },
 };
 
 interface Reacted {
   readonly reactions?: SeenReactions | null | undefined;
 }
 
-/** Event projection of a message to which a reaction was added or from which one was removed. Contains all of its reactions. */
+/** Event projection of a message after a reaction was added or removed. Contains all reactions to the message. */
 export const reactedMessage = new EventProjection<ProjectedReacted>(
   'Message',
   { idOf: ({ id }) => id },
@@ -112,9 +118,9 @@ export interface ProjectedEdit extends MessageProjection, Reacted {
 const dateOrNull = (iso: string | null) => (iso === null ? null : new Date(iso));
 
 const edited = {
-  ...told,
-  topic: { facts: topicReference, of: topicOf },
-  participants: { facts: namedUser, of: nothing },
+  ...commonFields,
+  topic: { projection: topicReference, of: topicOf },
+  participants: { projection: namedUser, of: nothing },
   content: ({ content }: ProjectedEdit) => content.source,
   renderedContent: ({ content }: ProjectedEdit) => content.html,
   isMeMessage: ({ content }: ProjectedEdit) => content.isMeMessage,
@@ -125,14 +131,12 @@ const edited = {
 const editedMessage = new EventProjection<ProjectedEdit>('Message', { idOf }, { ...edited, ...reacted });
 
 /**
- * Event projection of an edited message, for events that do not contain reactions. The message has too many of them, or the
- * event was logged by an earlier version.
+ * Event projection of an edited message, for events that contain no reactions. An event contains none if the message has too
+ * many reactions, or if an earlier version of the server logged the event.
  */
 const editedWithoutReactions = new EventProjection<ProjectedEdit>('Message', { idOf }, edited);
 
-/**
- * Returns the event projection of a message whose content its sender edited. It includes reactions if the event contains them.
- */
+/** Returns the event projection of a message whose content was edited. It includes the reactions if the event contains them. */
 export const editProjection = ({ reactions }: Reacted): EventProjection<ProjectedEdit> =>
   reactions == null ? editedWithoutReactions : editedMessage;
 
@@ -148,9 +152,9 @@ export interface ProjectedMove {
 const place = {
   databaseId: ({ id }: ProjectedMove) => id,
   type: () => 'channel',
-  channel: { facts: channelReference, of: ({ channelId }: ProjectedMove) => channelId },
-  topic: { facts: topicReference, of: ({ channelId, topic }: ProjectedMove) => ({ channelId, name: topic }) },
-  participants: { facts: namedUser, of: nothing },
+  channel: { projection: channelReference, of: ({ channelId }: ProjectedMove) => channelId },
+  topic: { projection: topicReference, of: ({ channelId, topic }: ProjectedMove) => ({ channelId, name: topic }) },
+  participants: { projection: namedUser, of: nothing },
 };
 const topicName = {
   topicName: ({ topic }: ProjectedMove) => topic,
@@ -164,31 +168,40 @@ const identity = { idOf: ({ id }: ProjectedMove) => id };
 export const movedMessage = new EventProjection('Message', identity, { ...place, ...topicName, ...lastMovedAt });
 
 /**
- * Event projection of a moved message without its topic name. Used if the moved messages keep different spellings of the name
- * (letter case, Unicode form), so that no name is right for all of them.
+ * Event projection of a moved message without its topic name. Used if the moved messages spell the name differently (letter
+ * case, Unicode form), because one projection applies to all of them.
  */
-export const messageOfSpellings = new EventProjection('Message', identity, { ...place, ...lastMovedAt });
+export const movedMessageWithoutName = new EventProjection('Message', identity, { ...place, ...lastMovedAt });
 
 /**
  * Event projection of a message whose topic was resolved or unresolved. It has no `lastMovedAt`, because resolving does not
  * count as a move.
  */
-export const messageOfResolved = new EventProjection('Message', identity, { ...place, ...topicName });
+export const resolvedMessage = new EventProjection('Message', identity, { ...place, ...topicName });
 
-/** Message field that shows a flag of the viewer, by flag name. Flags that are not listed are only in the field `flags`. */
+/**
+ * Names of the message fields that show a flag of the viewer, by name of the flag. Other flags are only in the field `flags`.
+ */
 const FIELD_OF: Readonly<Record<string, string>> = { read: 'viewerHasRead', starred: 'viewerHasStarred' };
 
-const flagFacts = new Map<string, EventProjection<number>>();
+const flagProjections = new Map<string, EventProjection<number>>();
 
-/** Returns the event projection of a message after a flag of the viewer was set or removed. Its input is the message id. */
+/**
+ * Returns the event projection of a message after a flag of the viewer was set or removed. The input of the projection is the
+ * message id.
+ */
 export function flaggedMessage(flag: string, isSet: boolean): EventProjection<number> {
   const key = `${flag} ${isSet}`;
-  let facts = flagFacts.get(key);
-  if (facts === undefined) {
+  let projection = flagProjections.get(key);
+  if (projection === undefined) {
     const field = FIELD_OF[flag];
-    const said = field === undefined ? {} : { [field]: () => isSet };
-    facts = new EventProjection<number>('Message', { idOf: (id) => id }, { databaseId: (id) => id, ...said });
-    flagFacts.set(key, facts);
+    const changedField = field === undefined ? {} : { [field]: () => isSet };
+    projection = new EventProjection<number>(
+      'Message',
+      { idOf: (id) => id },
+      { databaseId: (id) => id, ...changedField },
+    );
+    flagProjections.set(key, projection);
   }
-  return facts;
+  return projection;
 }

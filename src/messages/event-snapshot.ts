@@ -1,6 +1,6 @@
 import { apiEmail } from '../access/address.ts';
 import { emptyTopicName } from '../channels/topic-name.ts';
-import type { Channel, ConversationMember, Message, Prisma, Realm, User } from '../generated/prisma/client.ts';
+import type { Channel, ConversationMember, Message, Organization, Prisma, User } from '../generated/prisma/client.ts';
 import { topicLinks } from '../markdown/render.ts';
 import { toSnapshot } from '../people/wire.ts';
 import type { Tx } from '../platform/db/client.ts';
@@ -22,22 +22,26 @@ const WHOLE = {
 /** Reads messages of the organization by id, ascending. Ids that do not exist are skipped. */
 export async function readWhole(
   db: Pick<Tx, 'message'>,
-  realmId: number,
+  organizationId: number,
   ids: readonly number[],
 ): Promise<WholeMessage[]> {
   if (ids.length === 0) return [];
-  return db.message.findMany({ where: { realmId, id: { in: [...ids] } }, include: WHOLE, orderBy: { id: 'asc' } });
+  return db.message.findMany({
+    where: { organizationId, id: { in: [...ids] } },
+    include: WHOLE,
+    orderBy: { id: 'asc' },
+  });
 }
 
 /** Converts a message to the snapshot that events contain and from which responses are rendered. */
-export function snapshotOf(realm: Realm, message: WholeMessage): MessageEventSnapshot {
+export function snapshotOf(organization: Organization, message: WholeMessage): MessageEventSnapshot {
   const { id, sender, channel, conversation, topic, content, renderedContent } = message;
   return {
     id: Number(id),
     recipientId:
       channel === null ? conversationRecipientId(message.conversationId ?? 0) : channelRecipientId(channel.id),
     sender: toSnapshot(sender),
-    realm: realm.subdomain,
+    realm: organization.subdomain,
     client: message.clientName,
     timestamp: Math.floor(message.sentAt.getTime() / 1000),
     channel,
@@ -50,6 +54,6 @@ export function snapshotOf(realm: Realm, message: WholeMessage): MessageEventSna
     topicLinks: topic === '' ? [] : topicLinks(topic),
     content,
     renderedContent,
-    emptyTopicName: emptyTopicName(realm),
+    emptyTopicName: emptyTopicName(organization),
   };
 }

@@ -26,7 +26,7 @@ export interface SentPayload extends MessageEventSnapshot {
   readonly localId?: string | undefined;
 }
 
-/** A new message before the database assigns its id and its recipient id. */
+/** A new message before the database assigns its id and its recipient id, which identifies its channel or conversation. */
 export type Unsent = Omit<SentPayload, 'id' | 'recipientId'>;
 
 const isReadBy = ({ readBySender, sender, readBy }: SentPayload, userId: number): boolean =>
@@ -43,7 +43,10 @@ function flagsFor(payload: SentPayload, userId: number, isRecipient: boolean): U
   };
 }
 
-/** Returns the flags for event projections. For users who did not receive the message, it is also read and historical. */
+/**
+ * Returns the flags of the message for one user, as event projections show them. If the user did not receive the message, the
+ * flags include `read` and `historical`.
+ */
 const knownFlags = (payload: SentPayload, { userId, isRecipient }: EventView): UserFlags =>
   isRecipient ? flagsFor(payload, userId, true) : { ...flagsFor(payload, userId, false), read: true, historical: true };
 
@@ -51,8 +54,8 @@ const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
   localId !== undefined && queueId === view.queueId;
 
 /**
- * Returns a number that identifies the rendering: viewers of one role with the same number get the same rendering. Called for
- * every delivery.
+ * Returns a number that decides which viewers share a rendering of the event: those with the same number and the same role. The
+ * function runs for every delivery, so it packs the viewer's flags into the bits of one number.
  */
 function viewerClassOf(payload: SentPayload, view: EventView): number {
   const flags = knownFlags(payload, view);
@@ -64,9 +67,6 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
     flags.hasAlertWord,
     flags.historical,
     isLocalTo(payload, view),
-    // Senders see their own email address even if it is hidden from others, so their avatar's URL may differ from the one that
-    // others get.
-    view.userId === payload.sender.id,
   ];
   let bits = 0;
   for (const is of differences) bits = bits * 2 + (is === true ? 1 : 0);
@@ -74,9 +74,9 @@ function viewerClassOf(payload: SentPayload, view: EventView): number {
 }
 
 /**
- * Event for all recipients of a new message. The sender and users with their own flags, such as mentions, get separate
- * renderings; all other users share one. This definition is used for rendering only: the SQL function `write_messages` writes
- * the events.
+ * Event for all recipients of a new message. Users with the same flags, such as `read` or mentions, share one rendering. The
+ * queue that sent the message receives a separate one. This definition is used for rendering only, because the SQL function
+ * `write_messages` writes the events.
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
   perUser: viewerClassOf,
@@ -96,8 +96,8 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
 });
 
 /**
- * Returns whether a message matches one term of a queue's narrow. After changes, adapt `mayMatch`: it may match more messages,
- * but never fewer.
+ * Returns whether a message matches one term of a queue's narrow (message filter). If you change this function, also change
+ * `mayMatch` in logged-messages.ts. `mayMatch` can match more messages than this function, but never fewer.
  */
 function matches(payload: SentPayload, operator: string, operand: string, userId: number): boolean {
   const isText = (text: string | undefined) => text?.toLowerCase() === operand.toLowerCase();
@@ -105,6 +105,8 @@ function matches(payload: SentPayload, operator: string, operand: string, userId
     case 'channel':
     case 'stream':
       return isText(payload.channel?.name);
+    case 'channel-id':
+      return String(payload.channel?.id) === operand;
     case 'topic':
       if (payload.channel === null) return false;
       return payload.topic === ''
@@ -112,12 +114,14 @@ function matches(payload: SentPayload, operator: string, operand: string, userId
         : isSameTopic(payload.topic, operand);
     case 'sender':
       return isText(apiEmailOf(payload.sender));
+    case 'sender-id':
+      return String(payload.sender.id) === operand;
     default:
       return isMatched(payload, operand, userId);
   }
 }
 
-/** Returns whether a message matches the operand of a term with the operator `is`. */
+/** Returns whether a message matches the term `is:` with the given operand. */
 function isMatched(payload: SentPayload, operand: string, userId: number): boolean {
   switch (operand) {
     case 'dm':

@@ -1,8 +1,7 @@
 import type { Ctx } from '../access/context.ts';
 import type { Reaction, User } from '../generated/prisma/client.ts';
 import { escapeText } from '../markdown/escape.ts';
-import { BadRequestError } from '../platform/errors.ts';
-import { accessMessage } from './access.ts';
+import { accessMessage, invalidMessage } from './access.ts';
 import { type HistoryStep, historyPolicy, historySteps } from './edit-history.ts';
 import { readWhole, snapshotOf, type WholeMessage } from './event-snapshot.ts';
 import { readFlags } from './flag-conditions.ts';
@@ -14,7 +13,7 @@ import { cutToSize, requireSize } from './page-bytes.ts';
 import { readEdits } from './stored-edits.ts';
 import type { MessageEventSnapshot, UserFlags } from './wire.ts';
 
-/** Content and topic of a message as HTML, with search matches highlighted. */
+/** Content and topic of a message as HTML, in which the matches of a search are highlighted. */
 export interface Match {
   readonly content: string;
   readonly topic: string;
@@ -22,7 +21,7 @@ export interface Match {
 
 /** A message with the reader's flags, its reactions and its edits. */
 export interface FetchedMessage {
-  readonly facts: MessageEventSnapshot;
+  readonly snapshot: MessageEventSnapshot;
   readonly flags: UserFlags;
   /** Reactions to the message, oldest first. */
   readonly reactions: readonly (Reaction & { readonly user: User })[];
@@ -36,22 +35,25 @@ export interface FetchedMessage {
   readonly match: Match | undefined;
 }
 
-/** A page of messages, ascending by id. Also has the anchor, and whether the page reaches the ends of the narrow. */
+/**
+ * A page of messages around an anchor, ascending by id. Also has the id of the anchor message, and whether the page reaches the
+ * oldest and the newest message of the narrow (message filter).
+ */
 export interface FetchedPage extends Omit<Selection, 'ids'> {
   readonly messages: readonly FetchedMessage[];
 }
 
 /**
- * Reads the messages of a narrow around an anchor for the viewer. Returns fewer than requested if they would exceed the size of
- * a response. The number of queries does not depend on the number of messages.
+ * Reads the messages of a narrow around an anchor for the viewer. Returns fewer messages than requested if the response would
+ * become too large. The number of queries does not depend on the number of messages.
  *
  * @throws BadNarrowError under the conditions of `compileNarrow`.
- * @throws BadRequestError under the conditions of `selectIds`.
+ * @throws ValidationError under the conditions of `selectIds`.
  */
 export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], range: Range): Promise<FetchedPage> {
   const narrow = await compileNarrow(ctx, terms);
   const selection = await selectIds(ctx, narrow, range);
-  const { ids, ...found } = await cutToSize(ctx.app.db, ctx.realmId, selection);
+  const { ids, ...found } = await cutToSize(ctx.work.db, ctx.organizationId, selection);
   return { ...found, messages: await assemble(ctx, narrow, ids) };
 }
 
@@ -60,7 +62,7 @@ export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], rang
  * outside the narrow.
  *
  * @throws BadNarrowError under the conditions of `compileNarrow`.
- * @throws BadRequestError for more than 5000 ids, or if the messages exceed the size of a response.
+ * @throws ValidationError for more than 5000 ids, or if the messages exceed the size of a response.
  */
 export async function fetchByIds(
   ctx: Ctx,
@@ -68,33 +70,32 @@ export async function fetchByIds(
   ids: readonly number[],
 ): Promise<FetchedMessage[]> {
   const narrow = await compileNarrow(ctx, terms);
-  // Messages can be requested by id even if the viewer did not receive them, unless the narrow depends on the viewer's own
-  // data.
+  // The viewer can request a message by id without having received it, unless the narrow depends on the viewer's own data.
   const readsHistory = narrow.readsHistory || terms.length === 0;
   const found = await selectAmong(ctx, { ...narrow, readsHistory }, ids);
-  await requireSize(ctx.app.db, ctx.realmId, found);
+  await requireSize(ctx.work.db, ctx.organizationId, found);
   return assemble(ctx, narrow, found);
 }
 
 /**
  * Reads one message for the viewer.
  *
- * @throws BadRequestError if the message does not exist or the viewer cannot read it. The error is identical in both cases, so
+ * @throws NotFoundError if the message does not exist or the viewer cannot read it. The error is identical in both cases, so
  *   that it does not reveal whether the message exists.
  */
 export async function fetchMessage(ctx: Ctx, messageId: number): Promise<FetchedMessage> {
   await accessMessage(ctx, messageId);
   const [message] = await assemble(ctx, undefined, [messageId]);
-  if (message === undefined) throw new BadRequestError('Invalid message(s)');
+  if (message === undefined) throw invalidMessage(messageId);
   return message;
 }
 
 /**
- * Selects the messages that match a narrow among the given ids. Returns their content and topic by id, with search matches
+ * Finds the messages with the given ids that match a narrow. Returns their content and topic by message id, with search matches
  * highlighted.
  *
  * @throws BadNarrowError under the conditions of `compileNarrow`.
- * @throws BadRequestError for more than 5000 ids.
+ * @throws ValidationError for more than 5000 ids.
  */
 export async function matchNarrow(
   ctx: Ctx,
@@ -106,8 +107,8 @@ export async function matchNarrow(
   const rows =
     found.length === 0
       ? []
-      : await ctx.app.db.message.findMany({
-          where: { realmId: ctx.realmId, id: { in: found } },
+      : await ctx.work.db.message.findMany({
+          where: { organizationId: ctx.organizationId, id: { in: found } },
           select: { id: true, topic: true, renderedContent: true },
           orderBy: { id: 'asc' },
         });
@@ -118,16 +119,16 @@ export async function matchNarrow(
 type Matched = Pick<WholeMessage, 'topic' | 'renderedContent'>;
 
 /**
- * Returns a function that highlights the matches of a narrow's search in the given messages. Without a search, it highlights
- * nothing.
+ * Returns a function that highlights, in the given messages, the matches of a narrow's search. If the narrow has no search, the
+ * function highlights nothing. Uses at most one query.
  */
-async function matcher(
-  { app }: Ctx,
+export async function matcher(
+  { work }: Ctx,
   { search }: CompiledNarrow,
   messages: readonly Matched[],
 ): Promise<(message: Matched) => Match> {
   const texts = messages.flatMap(({ topic, renderedContent }) => [escapeText(topic), renderedContent]);
-  const highlight = search === undefined ? (html: string) => html : await highlighter(app.db, search, texts);
+  const highlight = search === undefined ? (html: string) => html : await highlighter(work.db, search, texts);
   return ({ topic, renderedContent }) => ({
     content: highlight(renderedContent),
     topic: highlight(escapeText(topic)),
@@ -140,18 +141,18 @@ async function assemble(
   narrow: CompiledNarrow | undefined,
   ids: readonly number[],
 ): Promise<FetchedMessage[]> {
-  const { app, viewer, realmId } = ctx;
+  const { work, viewer, organizationId } = ctx;
   if (ids.length === 0) return [];
-  const messages = await readWhole(app.db, realmId, ids);
-  const policy = historyPolicy(viewer.realm);
-  const mine = { realmId, messageId: { in: [...ids] } };
-  const flags = await readFlags(app.db, viewer, ids);
-  const reactions = await app.db.reaction.findMany({ where: mine, include: { user: true }, orderBy: { id: 'asc' } });
-  const edits = policy === 'none' ? [] : await readEdits(app.db, realmId, ids, { readsHtml: false });
+  const messages = await readWhole(work.db, organizationId, ids);
+  const policy = historyPolicy(viewer.organization);
+  const mine = { organizationId, messageId: { in: [...ids] } };
+  const flags = await readFlags(work.db, viewer, ids);
+  const reactions = await work.db.reaction.findMany({ where: mine, include: { user: true }, orderBy: { id: 'asc' } });
+  const edits = policy === 'none' ? [] : await readEdits(work.db, organizationId, ids, { readsHtml: false });
   const [reactionsTo, editsOf] = [Map.groupBy(reactions, byMessage), Map.groupBy(edits, byMessage)];
   const matchOf = narrow?.search === undefined ? undefined : await matcher(ctx, narrow, messages);
   return messages.map((message) => ({
-    facts: snapshotOf(viewer.realm, message),
+    snapshot: snapshotOf(viewer.organization, message),
     flags: flags.get(Number(message.id)) ?? {},
     reactions: reactionsTo.get(message.id) ?? [],
     edits: historySteps(message, editsOf.get(message.id) ?? [], policy),

@@ -6,8 +6,8 @@ import { receivedBy } from './access.ts';
 import type { UserFlags } from './wire.ts';
 
 /**
- * SQL for the key of the read mark that covers the message `m`: the recipient id of the channel or conversation to which it
- * was sent.
+ * SQL for the recipient id of the channel or conversation to which the message `m` was sent: twice the channel id, or twice the
+ * conversation id plus 1. It is the key of users' read marks. A read mark is the id up to which messages count as read.
  */
 export const SENT_RECIPIENT = Prisma.sql`COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)`;
 
@@ -33,24 +33,27 @@ export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
 }
 
 /** SQL expressions from which the unread state of a message is decided. They can be columns or subqueries. */
-interface ReadFacts {
-  /** Column or subquery with the read state that the user set for this message alone. Its value is null if there is none. */
+interface ReadStateSql {
+  /** Read state that the user set for this message alone. Null if there is none. */
   readonly isRead: Prisma.Sql;
-  /** Column or subquery with the position of the read mark that covers the message. Its value is null if there is none. */
+  /**
+   * Position of the read mark that covers the message: the id of the last message that it marks as read. Null if there is no
+   * mark.
+   */
   readonly readThrough: Prisma.Sql;
   readonly received: Prisma.Sql;
 }
 
 const unreadFrom = (
   userId: number | Prisma.Sql,
-  { isRead, readThrough, received }: ReadFacts,
+  { isRead, readThrough, received }: ReadStateSql,
 ): Prisma.Sql => Prisma.sql`
   COALESCE(NOT ${isRead}, NOT (m.sender_id = ${userId} AND m.read_by_sender) AND m.id > COALESCE(${readThrough}, 0)
     AND ${received})`;
 
 /**
- * Bits for properties of a message for one user. The database returns them as one number, because reading many columns takes
- * longer.
+ * Bits that encode the properties of a message for one user. The database returns all properties as one number, because reading
+ * many columns takes longer.
  */
 const BITS = {
   received: 1,
@@ -63,18 +66,18 @@ const BITS = {
   alerted: 128,
 } as const;
 
-/** Builds the SQL sum of the bits whose conditions are true. */
-const bitsOf = (facts: Readonly<Record<keyof typeof BITS, Prisma.Sql>>): Prisma.Sql =>
+/** Builds SQL for the sum of those bits whose conditions are true. */
+const bitsOf = (conditions: Readonly<Record<keyof typeof BITS, Prisma.Sql>>): Prisma.Sql =>
   Prisma.join(
     Object.entries(BITS).map(([name, bit]) => {
-      const so = facts[name as keyof typeof BITS];
-      return Prisma.sql`CASE WHEN ${so} THEN ${Prisma.raw(String(bit))} ELSE 0 END`;
+      const condition = conditions[name as keyof typeof BITS];
+      return Prisma.sql`CASE WHEN ${condition} THEN ${Prisma.raw(String(bit))} ELSE 0 END`;
     }),
     ' + ',
   );
 
 interface UserFlagsRow {
-  /** Position in the list of requested messages, from 1. */
+  /** Position of the pair of message and user in the request, from 1. */
   readonly place: number;
   readonly bits: number;
 }
@@ -85,24 +88,24 @@ export interface OwnMessage {
   readonly messageId: number;
 }
 
-/** Reads the user's flags of the messages in one query, and returns them by message id. Does not check access. */
+/** Reads a user's flags of messages in one query. Returns them by message id. Does not check access. */
 export async function readFlags(
   db: SqlClient,
-  { id, realm }: { readonly id: number; readonly realm: { readonly id: number } },
+  { id, organization }: { readonly id: number; readonly organization: { readonly id: number } },
   messageIds: readonly number[],
 ): Promise<Map<number, UserFlags>> {
   const own = messageIds.map((messageId) => ({ userId: id, messageId }));
-  const flags = await readFlagsOfEach(db, realm.id, own);
+  const flags = await readFlagsOfEach(db, organization.id, own);
   return new Map(own.flatMap(({ messageId }, i) => (flags[i] === undefined ? [] : [[messageId, flags[i]]])));
 }
 
 /**
- * Reads flags of messages, each for one user, in one query. The result has the order of `wanted`. Its entry is undefined if the
- * message does not exist.
+ * Reads the flags of each pair of message and user, in one query. The result has the order of `wanted`. An entry is undefined
+ * if the message does not exist.
  */
 export async function readFlagsOfEach(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   wanted: readonly OwnMessage[],
 ): Promise<(UserFlags | undefined)[]> {
   if (wanted.length === 0) return [];
@@ -131,20 +134,20 @@ export async function readFlagsOfEach(
     SELECT wanted.place::int AS place, ${bits} AS bits
     FROM unnest(${listOf('int', userIds)}, ${listOf('bigint', messageIds)})
       WITH ORDINALITY AS wanted (user_id, message_id, place)
-    JOIN message m ON m.realm_id = ${realmId} AND m.id = wanted.message_id
+    JOIN message m ON m.realm_id = ${organizationId} AND m.id = wanted.message_id
     LEFT JOIN LATERAL (
       SELECT um.starred, um.collapsed, um.mentioned, um.topic_wildcard_mentioned, um.has_alert_word
-      FROM user_message um WHERE um.realm_id = ${realmId} AND um.user_id = wanted.user_id AND um.message_id = m.id OFFSET 0) AS um ON true
+      FROM user_message um WHERE um.realm_id = ${organizationId} AND um.user_id = wanted.user_id AND um.message_id = m.id OFFSET 0) AS um ON true
     LEFT JOIN LATERAL (
       SELECT x.is_read FROM read_exception x
-      WHERE x.realm_id = ${realmId} AND x.user_id = wanted.user_id AND x.message_id = m.id OFFSET 0) AS x ON true
+      WHERE x.realm_id = ${organizationId} AND x.user_id = wanted.user_id AND x.message_id = m.id OFFSET 0) AS x ON true
     LEFT JOIN LATERAL (
       SELECT r.read_through FROM read_mark r
-      WHERE r.realm_id = ${realmId} AND r.user_id = wanted.user_id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
+      WHERE r.realm_id = ${organizationId} AND r.user_id = wanted.user_id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
     CROSS JOIN LATERAL (SELECT ${receivedBy(user)} AS so OFFSET 0) AS received`,
   );
   const flags = new Array<UserFlags | undefined>(wanted.length).fill(undefined);
-  for (const { place, bits: of } of rows) flags[place - 1] = FLAGS_BY_BITS[of];
+  for (const { place, bits: sum } of rows) flags[place - 1] = FLAGS_BY_BITS[sum];
   return flags;
 }
 
@@ -162,5 +165,5 @@ function toFlags(bits: number): UserFlags {
   };
 }
 
-/** All possible flags, by their bits. Built once. */
+/** All 256 combinations of flags. The index is the sum of the bits in `BITS`. */
 const FLAGS_BY_BITS: readonly UserFlags[] = Array.from({ length: 256 }, (_, bits) => toFlags(bits));

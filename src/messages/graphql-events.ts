@@ -7,6 +7,10 @@ interface SentBody {
   readonly local_message_id?: string;
 }
 
+const LOCAL_ID =
+  'The `localId` of `sendMessage`. Null in all queues except the one that `queueId` of `sendMessage` named.';
+const localIdOf = ({ event }: EventSource<SentBody, ProjectedMessage>) => event.local_message_id ?? null;
+
 eventType<SentBody, ProjectedMessage>(
   'message',
   undefined,
@@ -18,10 +22,12 @@ eventType<SentBody, ProjectedMessage>(
       description: 'The sent message.',
       ...projectedFromEvent(sentMessage, ({ facts }: EventSource<SentBody, ProjectedMessage>) => facts),
     }),
+    localId: t.string({ nullable: true, description: LOCAL_ID, resolve: localIdOf }),
     localMessageId: t.string({
       nullable: true,
-      description: 'The `localId` of `sendMessage`. Null in all queues except the one that the sender named.',
-      resolve: ({ event }) => event.local_message_id ?? null,
+      description: LOCAL_ID,
+      deprecationReason: 'Use `localId`.',
+      resolve: localIdOf,
     }),
   }),
   { description: 'A message was sent.' },

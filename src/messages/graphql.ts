@@ -1,8 +1,11 @@
 import { type Ctx, signedIn } from '../access/context.ts';
 import { byKey, byKeyIfAny, madeByKey } from '../api/graphql/loading/batch-resolvers.ts';
+import type { GraphQLContext } from '../api/graphql/loading/context.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
-import { nodeTypeForEach, unlessAbsent } from '../api/graphql/schema/node.ts';
+import { refuseBoth, requireMember } from '../api/graphql/schema/deprecated-members.ts';
+import { nodeOf, nodeTypeForEach, unlessAbsent } from '../api/graphql/schema/node.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';
+import { pageUrl } from '../channels/addresses.ts';
 import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
 import type { Message as MessageRow } from '../generated/prisma/client.ts';
@@ -11,6 +14,7 @@ import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
 import { accessMessage } from './access.ts';
 import { ownFlags, readableFor } from './loaders.ts';
+import { messageIdIn } from './sending/links.ts';
 import { messageTexts } from './text-budget.ts';
 import { isFlag, toWireFlags, type UserFlags } from './wire.ts';
 
@@ -57,11 +61,11 @@ export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement
 const byFlags = <Made>(make: (flags: UserFlags) => Made) =>
   madeByKey(ownFlags, ({ id }: Pick<MessageRow, 'id'>) => Number(id), make);
 
-/** GraphQL type of a message. Its resolvers do not check access: every loader of messages has checked it already. */
+/** GraphQL type of a message. Its resolvers do not check access, because every loader of messages checks it. */
 export const Message = builder.prismaNode('Message', {
   description: 'A channel message or a direct message.',
   id: { resolve: ({ id }) => id },
-  findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
+  findUnique: (id, ctx) => ({ organizationId_id: { organizationId: signedIn(ctx).organizationId, id: BigInt(id) } }),
   fields: (t) => ({
     databaseId: t.field({
       type: 'LongId',
@@ -146,20 +150,67 @@ export const Message = builder.prismaNode('Message', {
 });
 nodeTypeForEach('Message', readableFor);
 
+/** Reference to a message by id or URL. Resolvers receive it as a `MessageKey`. */
+const MessageRef = builder.inputType('MessageRef', {
+  isOneOf: true,
+  description: 'A message, by id or URL.',
+  fields: (t) => ({
+    id: t.id({ ...refersTo('Message'), required: false, description: 'The `id` of the message.' }),
+    url: t.string({
+      required: false,
+      description: "The `url` of the message, also one from before a move, or only its fragment, '#narrow/…/near/…'.",
+    }),
+  }),
+});
+
 builder.queryField('message', (t) =>
   t.prismaField({
     type: Message,
     nullable: true,
     description: 'A message. Null if it does not exist, or if the viewer cannot read it.',
-    args: { messageId: t.arg.id({ ...refersTo('Message'), description: 'Id of the message.' }) },
-    resolve: async (query, _root, { messageId }, ctx) => {
-      const message = await unlessAbsent(accessMessage(signedIn(ctx), messageId));
+    args: {
+      by: t.arg({
+        type: MessageRef,
+        required: false,
+        description: 'The message. Required, except with the deprecated `messageId`. The next version requires it.',
+      }),
+      messageId: t.arg.id({
+        ...refersTo('Message'),
+        required: false,
+        description: 'Id of the message.',
+        deprecationReason: 'Use `by: { id }`.',
+      }),
+    },
+    resolve: async (query, _root, { by, messageId }, ctx) => {
+      const me = signedIn(ctx);
+      refuseBoth('by', by != null, { messageId });
+      const key = requireMember('by', by ?? (messageId == null ? null : { id: messageId }));
+      const message = await unlessAbsent(accessMessage(me, messageIdOf(me, key)));
       if (message === null) return null;
-      const { realmId, id } = message;
-      return ctx.app.db.message.findUnique({ ...query, where: { realmId_id: { realmId, id } } });
+      const { organizationId, id } = message;
+      return ctx.work.db.message.findUnique({ ...query, where: { organizationId_id: { organizationId, id } } });
     },
   }),
 );
+
+/**
+ * Returns a message's channel, and whether the channel permits changes of the message. Changes are permitted if the channel is
+ * visible to the viewer and not archived. For a direct message, the channel is null and changes are permitted.
+ */
+export async function changeableChannel(ctx: GraphQLContext, { channelId }: { readonly channelId: number | null }) {
+  const channel = await nodeOf(ctx, 'Channel', channelId);
+  return { channel, isChangeable: channelId === null || channel?.isArchived === false };
+}
+
+/** A message by id, by URL, or by the fragment of its URL. */
+type MessageKey = { readonly id: number } | { readonly url: string };
+
+/** Returns the id of a message in an input. 0 for a text that is no URL of a message in the viewer's organization. */
+function messageIdOf(ctx: Ctx, key: MessageKey): number {
+  if ('id' in key) return key.id;
+  const site = pageUrl(ctx, '');
+  return messageIdIn(key.url.startsWith(site) ? key.url.slice(site.length) : key.url) ?? 0;
+}
 
 /** Reads the message for the response to a mutation. Null if the viewer can no longer read it. */
 export const readBack = (ctx: Ctx, messageId: number) => unlessAbsent(accessMessage(ctx, messageId));

@@ -1,5 +1,6 @@
 import type { Ctx, Viewer } from '../access/context.ts';
 import { asOfNow } from '../access/sign-in.ts';
+import { hasProtectedHistory } from '../channels/access.ts';
 import { holdRolesAndShareChannels } from '../channels/locks.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
@@ -7,7 +8,6 @@ import { isRowId } from '../platform/ids.ts';
 import {
   accessMessageToChange,
   findMessage,
-  hasProtectedHistory,
   invalidMessage,
   mayChange,
   type PlacedMessage,
@@ -17,7 +17,7 @@ import {
 // Order of locks: channels first (channels/locks.ts), then messages in ascending order of ids, then rows that reference
 // messages.
 
-/** Extent of a move: one message, this message and the later ones of its topic, or all messages of the topic. */
+/** Extent of a move: the selected message only, this message and the later ones of its topic, or all messages of the topic. */
 export const PROPAGATE_MODES = ['change_one', 'change_later', 'change_all'] as const;
 export type PropagateMode = (typeof PROPAGATE_MODES)[number];
 
@@ -30,8 +30,8 @@ export interface Reach {
 }
 
 /**
- * Messages that are locked for a change. Their channel, the target channel, and the subscriptions of both channels are locked
- * as well.
+ * Result of locking messages for a change. The messages, their channel, the target channel, and the subscriptions of both
+ * channels are locked.
  */
 export interface Locked {
   /** The viewer, read again under the locks, because they may have been deactivated or demoted since they signed in. */
@@ -42,54 +42,57 @@ export interface Locked {
   readonly ids: readonly number[];
 }
 
-/** Returns an error that `retrying` treats as a serialization failure. Used if a message moved before it was locked. */
+/**
+ * Returns an error with the SQLSTATE of a serialization failure (40001), so that the transaction is retried. Thrown if a
+ * message moved before it was locked.
+ */
 export const serializationFailure = () =>
   Object.assign(new Error('A message moved while it was being locked'), { code: '40001' });
 
 /**
- * Locks a message that the viewer can change, the other messages of the change, and the rows on which the permission depends.
- * Access is checked before locking, so that users cannot block changes of messages that they cannot read. It is checked again
- * under the locks.
+ * Locks a message that the viewer can change, the other messages of the change, and the rows on which the viewer's permission
+ * depends. Access is checked before the locks are taken, so that users cannot block changes of messages that they cannot read.
+ * Access is checked again under the locks.
  *
- * @throws BadRequestError if the message does not exist, the viewer cannot read it, or its channel is archived.
- * @throws RealmDeactivatedError, UserDeactivatedError if the viewer can no longer sign in.
+ * @throws NotFoundError if the message does not exist, the viewer cannot read it, or its channel is archived.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the viewer can no longer sign in.
  */
 export async function lockMessages(tx: Tx, ctx: Ctx, messageId: number, reach: Reach): Promise<Locked> {
-  const { app, viewer, realmId } = ctx;
+  const { app, viewer, organizationId } = ctx;
   const seen = await accessMessageToChange(tx, viewer, messageId, app.now());
   if (seen.channelId !== null) {
     const target = reach.channelId !== undefined && isRowId(reach.channelId) ? [reach.channelId] : [];
-    await holdRolesAndShareChannels(tx, realmId, [seen.channelId, ...target]);
+    await holdRolesAndShareChannels(tx, organizationId, [seen.channelId, ...target]);
   }
   const ids =
     seen.channelId === null || reach.mode === 'change_one' ? [seen.id] : await lockTopic(tx, seen, reach.mode);
   const { viewer: current } = await asOfNow(tx, ctx);
   const found = await findMessage(tx, current, messageId, Prisma.sql`FOR NO KEY UPDATE OF m`);
-  if (found === undefined) throw invalidMessage();
+  if (found === undefined) throw invalidMessage(messageId);
   const { message } = found;
   if (message.channelId !== seen.channelId || message.topic !== seen.topic) throw serializationFailure();
-  if (!(await mayChange(tx, current, found, app.now()))) throw invalidMessage();
+  if (!(await mayChange(tx, current, found, app.now()))) throw invalidMessage(messageId);
   return { viewer: current, message, ids: await readable(tx, viewer.id, message, ids) };
 }
 
 /**
- * Locks the messages of a topic: the given one and later ones, or all of them.
+ * Locks messages of a topic: the given message and all later ones, or all messages of the topic.
  *
  * @returns Ids of the locked messages, ascending.
  */
-async function lockTopic(tx: Tx, { realmId, id, channelId, topic }: PlacedMessage, mode: PropagateMode) {
+async function lockTopic(tx: Tx, { organizationId, id, channelId, topic }: PlacedMessage, mode: PropagateMode) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM message
-    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND topic_key(topic) = topic_key(${topic})
+    WHERE realm_id = ${organizationId} AND channel_id = ${channelId} AND topic_key(topic) = topic_key(${topic})
       AND id >= ${mode === 'change_later' ? id : 0n}
     ORDER BY id FOR NO KEY UPDATE`;
   return rows.map((row) => row.id);
 }
 
-async function readable(tx: Tx, userId: number, { realmId, channel }: PlacedMessage, ids: readonly bigint[]) {
+async function readable(tx: Tx, userId: number, { organizationId, channel }: PlacedMessage, ids: readonly bigint[]) {
   if (channel === null || !hasProtectedHistory(channel) || ids.length === 1) return ids.map(Number);
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
-    SELECT m.id FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...ids]}::bigint[])
+    SELECT m.id FROM message m WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...ids]}::bigint[])
       AND ${receivedBy(userId)} ORDER BY m.id`;
   return rows.map(({ id }) => Number(id));
 }
@@ -101,21 +104,21 @@ export type LockedToDelete = Pick<PlacedMessage, 'id' | 'topic' | 'channel' | 'c
  * Locks messages and their channels for deletion.
  *
  * @returns The messages that still exist, ascending by id.
- * @throws A serialization failure (40001) if a message moved to another channel meanwhile.
+ * @throws A serialization failure (40001) if a message moved to another channel before it was locked.
  */
 export async function lockToDelete(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   messageIds: readonly number[],
 ): Promise<readonly LockedToDelete[]> {
-  const where = { realmId, id: { in: [...messageIds] } };
+  const where = { organizationId, id: { in: [...messageIds] } };
   const seen = await tx.message.findMany({ where, select: { id: true, channelId: true } });
   const channelIds = [...new Set(seen.flatMap(({ channelId }) => channelId ?? []))];
   if (channelIds.length > 0) {
-    await holdRolesAndShareChannels(tx, realmId, channelIds);
+    await holdRolesAndShareChannels(tx, organizationId, channelIds);
   }
   await tx.$queryRaw`
-    SELECT 1 AS held FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...messageIds]}::bigint[])
+    SELECT 1 AS held FROM message WHERE realm_id = ${organizationId} AND id = ANY(${[...messageIds]}::bigint[])
     ORDER BY id FOR UPDATE`;
   const locked = await tx.message.findMany({
     where,

@@ -12,17 +12,21 @@ const isOfChannel = sql`jsonb_typeof(payload->'channel') IS DISTINCT FROM 'null'
 const whole = (text: string): string => `^${sameInLowerCase(text)}$`;
 
 /**
- * Builds an SQL condition on the payload of a logged `message` event. It is true for every message that a term of a queue's
- * narrow matches, and can be true for other messages too.
+ * Builds an SQL condition on the payload of a logged `message` event, for one term of a queue's narrow (message filter). The
+ * condition is true for every message that matches the term, and can be true for other messages too.
  *
- * @returns Undefined if the term has no such condition.
- * @see `matches` in ../events.ts, which makes the final decision.
+ * @returns Undefined if the term cannot be expressed as a condition.
+ * @see `matches` in events.ts, which makes the final decision.
  */
 export function mayMatch(operator: string, operand: string, userId: number): Prisma.Sql | undefined {
   switch (operator) {
     case 'channel':
     case 'stream':
       return sql`payload->'channel'->>'name' ~ ${whole(operand)}`;
+    case 'channel-id':
+      return sql`payload->'channel'->>'id' = ${operand}`;
+    case 'sender-id':
+      return sql`payload->'sender'->>'id' = ${operand}`;
     case 'topic':
       return mayHaveTopic(operand);
     case 'sender':
@@ -35,11 +39,13 @@ export function mayMatch(operator: string, operand: string, userId: number): Pri
 }
 
 /**
- * Builds the condition for a topic. The empty topic has several names, one of which is stored with the message. The most
- * selective part of the condition is first: each part detoasts the payload again, which dominates the cost if it is long.
+ * Builds the SQL condition for a term that names a topic. The empty topic has several names, and the payload contains one of
+ * them (`emptyTopicName`). The most selective part of the condition comes first, because each part detoasts the payload again.
+ * For long payloads, detoasting is most of the cost.
  */
 function mayHaveTopic(operand: string): Prisma.Sql {
-  // OFFSET prevents the planner from inlining the subquery, which would read the payload again in each part of `topic_key`.
+  // OFFSET prevents the planner from inlining the subquery. Inlined, each use of the topic in `topic_key` would read the
+  // payload again.
   const key = sql`(SELECT topic_key(sent.topic) FROM (SELECT payload->>'topic' AS topic OFFSET 0) AS sent)`;
   const isNamedOrEmpty = sql`${key} IN ('', ${topicKey(operand)})`;
   const isNamed = ['', '(no topic)'].includes(operand)
@@ -49,8 +55,8 @@ function mayHaveTopic(operand: string): Prisma.Sql {
 }
 
 /**
- * Builds the condition for a sender. It accepts both email addresses of the sender (the real one, and the one that is shown if
- * the real one is hidden).
+ * Builds the SQL condition for a term that names a sender. It accepts both email addresses of the sender: the real one, and the
+ * one that is shown if the real one is hidden.
  */
 function mayBeSentBy(operand: string): Prisma.Sql {
   const id = userOfStandIn(operand);

@@ -7,13 +7,13 @@ import { ENTRY_BYTES } from './stored-edits.ts';
 const REACTION_BYTES = 250;
 
 /**
- * Removes messages from a selection until it fits into one response. Keeps the anchor and the messages nearest to it, at least
- * one on each side. If messages are removed on a side, that end of the narrow counts as not found.
+ * Removes messages from a selection until the rest fits into one response. Keeps the anchor and the messages nearest to it, at
+ * least one on each side. If messages are removed on a side, `foundOldest` or `foundNewest` of that side becomes false.
  */
-export async function cutToSize(db: Tx, realmId: number, selection: Selection): Promise<Selection> {
+export async function cutToSize(db: Tx, organizationId: number, selection: Selection): Promise<Selection> {
   const { ids, anchor, foundOldest, foundNewest } = selection;
   if (ids.length === 0) return selection;
-  const sizes = await sizesOf(db, realmId, ids);
+  const sizes = await sizesOf(db, organizationId, ids);
   const before = ids.filter((id) => id < anchor).reverse();
   const after = ids.filter((id) => id > anchor);
   const left = MAX_PAGE_BYTES - (sizes.get(anchor) ?? 0);
@@ -28,12 +28,13 @@ export async function cutToSize(db: Tx, realmId: number, selection: Selection): 
 }
 
 /**
- * Checks that messages requested by id fit into one response. Unlike pages, these responses are not cut.
+ * Checks that messages requested by id fit into one response. A page would be cut to the size of a response, but a response to
+ * a list of ids is complete or an error.
  *
- * @throws BadRequestError if the messages exceed `MAX_PAGE_BYTES`.
+ * @throws ValidationError if the messages exceed `MAX_PAGE_BYTES`.
  */
-export async function requireSize(db: Tx, realmId: number, ids: readonly number[]): Promise<void> {
-  const sizes = await sizesOf(db, realmId, ids);
+export async function requireSize(db: Tx, organizationId: number, ids: readonly number[]): Promise<void> {
+  const sizes = await sizesOf(db, organizationId, ids);
   if (nearest(ids, sizes, MAX_PAGE_BYTES).length < ids.length) throw tooLarge();
 }
 
@@ -48,23 +49,23 @@ function nearest(ids: readonly number[], sizes: ReadonlyMap<number, number>, bud
 
 /**
  * Reads the size of each message in a response, in bytes: its text and HTML, earlier versions of the text, and reactions. The
- * database computes the lengths without reading the texts.
+ * database computes the lengths without loading the texts.
  */
-async function sizesOf(db: Tx, realmId: number, ids: readonly number[]): Promise<Map<number, number>> {
+async function sizesOf(db: Tx, organizationId: number, ids: readonly number[]): Promise<Map<number, number>> {
   const rows = await db.$queryRaw<{ id: bigint; bytes: number }[]>`
     SELECT m.id, (octet_length(m.content) + octet_length(m.rendered_content) + COALESCE(e.bytes, 0)
                   + COALESCE(r.bytes, 0))::float8 AS bytes
     FROM message m
     LEFT JOIN (
       SELECT message_id, sum(${ENTRY_BYTES}::int + COALESCE(octet_length(prev_content), 0)) AS bytes
-      FROM message_edit WHERE realm_id = ${realmId} AND message_id = ANY(${ids.map(BigInt)}::bigint[])
+      FROM message_edit WHERE realm_id = ${organizationId} AND message_id = ANY(${ids.map(BigInt)}::bigint[])
       GROUP BY message_id
     ) AS e ON e.message_id = m.id
     LEFT JOIN (
       SELECT message_id, ${REACTION_BYTES}::int * count(*) AS bytes
-      FROM reaction WHERE realm_id = ${realmId} AND message_id = ANY(${ids.map(BigInt)}::bigint[])
+      FROM reaction WHERE realm_id = ${organizationId} AND message_id = ANY(${ids.map(BigInt)}::bigint[])
       GROUP BY message_id
     ) AS r ON r.message_id = m.id
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids.map(BigInt)}::bigint[])`;
+    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids.map(BigInt)}::bigint[])`;
   return new Map(rows.map(({ id, bytes }) => [Number(id), bytes]));
 }

@@ -4,7 +4,7 @@ import { endpoint } from '../api/rest/endpoint.ts';
 import { inPath, json, text } from '../api/rest/params.ts';
 import { emptyTopicName } from '../channels/topic-name.ts';
 import { timeIn } from '../platform/dates.ts';
-import { BadRequestError, RequestVariableMissingError, UnsupportedParametersError } from '../platform/errors.ts';
+import { RequestVariableMissingError, UnsupportedParametersError, ValidationError } from '../platform/errors.ts';
 import { deleteTopic } from './edits/delete-topic.ts';
 import { fetchByIds, fetchMessage, fetchMessages, matchNarrow } from './fetch.ts';
 import { type Anchor, NEWEST } from './narrow/narrow-select.ts';
@@ -44,7 +44,8 @@ export const postMessage = endpoint({
     read_by_sender: json(z.boolean(), {
       description:
         'Whether the message is marked as read for the sender. Absent: true if the message has other recipients and the ' +
-        "client's name (in general the start of its User-Agent) is that of a web, desktop, mobile or terminal client.",
+        'request comes from a web, desktop, mobile or terminal client. Clients are recognized by their name, in general ' +
+        'the start of the User-Agent.',
     }).optional(),
   },
   reply: { id: z.int(), automatic_new_visibility_policy: z.literal([2, 3]).optional() },
@@ -69,7 +70,7 @@ const apply_markdown = json(z.boolean(), {
 }).default(true);
 const narrow = json(Narrow, { description: 'Terms of the narrow. A message must match all of them.' }).default([]);
 
-/** Returns the viewer and the client options for which messages in a response are rendered. */
+/** Returns the data on which the rendering of messages in a response depends: the viewer and the options of the request. */
 const shownTo = (
   { viewer }: Ctx,
   options: { applyMarkdown: boolean; clientGravatar: boolean; knowsEmptyTopic: boolean },
@@ -83,20 +84,20 @@ const ANCHORS = ['newest', 'oldest', 'first_unread'] as const;
 /**
  * Parses the anchor of a request.
  *
- * @throws BadRequestError if it is missing or malformed, or if `date` is malformed.
+ * @throws ValidationError if the anchor is missing or malformed, or if `date` is malformed.
  * @throws RequestVariableMissingError if the anchor is "date" and `date` is missing.
  */
 function anchorNamed(name: string | undefined, date: string | undefined): Anchor {
-  if (name === undefined) throw new BadRequestError("Missing 'anchor' argument.");
+  if (name === undefined) throw new ValidationError("Missing 'anchor' argument.", { parameter: 'anchor' });
   const keyword = ANCHORS.find((anchor) => anchor === name);
   if (keyword !== undefined) return keyword;
   if (name === 'date') {
     if (date === undefined) throw new RequestVariableMissingError('anchor_date');
     const time = timeIn(date);
-    if (time === undefined) throw new BadRequestError('anchor_date is not a date');
+    if (time === undefined) throw new ValidationError('anchor_date is not a date', { parameter: 'anchor_date' });
     return time;
   }
-  if (!/^-?\d{1,30}$/.test(name)) throw new BadRequestError('Invalid anchor');
+  if (!/^-?\d{1,30}$/.test(name)) throw new ValidationError('Invalid anchor', { parameter: 'anchor' });
   return Math.min(Math.max(Number(name), 0), NEWEST);
 }
 
@@ -214,7 +215,7 @@ export const getMessage = endpoint({
   async handle(ctx, { message_id, apply_markdown, allow_empty_topic_name }) {
     const message = await fetchMessage(ctx, message_id);
     const options = { applyMarkdown: apply_markdown, clientGravatar: false, knowsEmptyTopic: allow_empty_topic_name };
-    return { message: toWireFetched(message, shownTo(ctx, options)), raw_content: message.facts.content };
+    return { message: toWireFetched(message, shownTo(ctx, options)), raw_content: message.snapshot.content };
   },
 });
 
@@ -249,8 +250,8 @@ export const postRender = endpoint({
   summary: 'Render a message without sending it',
   params: { content: text(z.string(), { description: 'Flavored Markdown. Truncated to 10,000 characters.' }) },
   reply: { rendered: z.string() },
-  async handle({ app, viewer }, { content }) {
-    const { html } = await renderContent(app.db, app, viewer, normalContent(content));
+  async handle({ app, work, viewer }, { content }) {
+    const { html } = await renderContent(work.db, app, viewer, normalContent(content));
     return { rendered: html };
   },
 });
@@ -269,7 +270,7 @@ export const getTopics = endpoint({
   reply: { topics: z.array(z.object({ name: z.string(), max_id: z.int() })) },
   async handle(ctx, { stream_id, allow_empty_topic_name }) {
     const topics = await listTopics(ctx, stream_id);
-    const name = emptyTopicName(ctx.viewer.realm);
+    const name = emptyTopicName(ctx.viewer.organization);
     return { topics: topics.map((topic) => toWireTopic(topic, name, allow_empty_topic_name)) };
   },
 });

@@ -1,12 +1,12 @@
 import type { Viewer } from '../access/context.ts';
-import type { Realm, User } from '../generated/prisma/client.ts';
+import type { Organization, User } from '../generated/prisma/client.ts';
 
-/** User who sends a message. Every `Viewer` can be used. */
-export type MessageSender = Pick<Viewer, 'realm' | 'user' | 'id' | 'role' | 'clientName'>;
+/** The user who sends a message. A `Viewer` has this form. */
+export type MessageSender = Pick<Viewer, 'organization' | 'user' | 'id' | 'role' | 'clientName'>;
 
-/** Creates the sender of a message that no request sends, for example of a scheduled message or of a notice. */
-export const senderFor = (realm: Realm, user: User, clientName: string): MessageSender => ({
-  realm,
+/** Creates the sender of a message that no request of the user sends, such as a scheduled message or a notice. */
+export const senderFor = (organization: Organization, user: User, clientName: string): MessageSender => ({
+  organization,
   user,
   clientName,
   id: user.id,

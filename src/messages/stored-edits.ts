@@ -4,8 +4,8 @@ import { readRows } from '../platform/db/rows.ts';
 import { TOTALS } from '../platform/totals.ts';
 
 /**
- * SQL sum of the sizes of the texts and the HTML in rows of `message_edit`, in bytes. The database does not read the texts for
- * it.
+ * SQL aggregate for the total size, in bytes, of the Markdown and HTML in rows of `message_edit`. The database computes the
+ * size without loading the texts.
  */
 export const SUM_OF_VERSIONS = Prisma.sql`
   COALESCE(sum(octet_length(prev_content) + octet_length(prev_rendered_content)), 0)::float8`;
@@ -13,7 +13,10 @@ export const SUM_OF_VERSIONS = Prisma.sql`
 /** Approximate size of an entry of an edit history without its texts, in bytes. */
 export const ENTRY_BYTES = 200;
 
-/** A stored edit or move of a message. `prev…` fields are values before the change, null if unchanged. */
+/**
+ * A stored edit or move of a message. Fields that begin with `prev` have values before the change, and are null for unchanged
+ * values.
+ */
 export interface StoredEdit {
   readonly id: bigint;
   readonly messageId: bigint;
@@ -28,14 +31,14 @@ export interface StoredEdit {
 }
 
 /**
- * Reads the stored edits of messages, in any order. A history from before the limits existed can exceed them. In that case only
- * its first version, and as many of its newest versions as fit into the limits, are returned.
+ * Reads the stored edits of messages, in any order. If a history exceeds the limits in `TOTALS`, only its first version and the
+ * newest versions within the limits are returned.
  *
  * @param readsHtml Whether to read the HTML of earlier versions. Lists of messages do not contain that HTML.
  */
 export function readEdits(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   messageIds: readonly (number | bigint)[],
   { readsHtml }: { readonly readsHtml: boolean },
 ): Promise<StoredEdit[]> {
@@ -50,7 +53,7 @@ export function readEdits(
         SELECT *, row_number() OVER (PARTITION BY message_id, prev_content IS NULL ORDER BY id) = 1 AS "isFirst",
                row_number() OVER newest AS number, sum(octet_length(prev_content)::bigint
                  + octet_length(prev_rendered_content)) OVER newest AS bytes
-        FROM message_edit WHERE realm_id = ${realmId} AND message_id = ANY(${messageIds.map(BigInt)}::bigint[])
+        FROM message_edit WHERE realm_id = ${organizationId} AND message_id = ANY(${messageIds.map(BigInt)}::bigint[])
         WINDOW newest AS (PARTITION BY message_id, prev_content IS NULL ORDER BY id DESC)
       ) AS edit
       WHERE "isFirst" OR (number <= ${versions_per_message.max}
@@ -58,14 +61,20 @@ export function readEdits(
   );
 }
 
-/** Returns an upper bound of the size of the earlier versions that `readEdits` reads, in bytes. */
-export async function bytesOfEdits(db: SqlClient, realmId: number, messageIds: readonly bigint[]): Promise<number> {
+/**
+ * Returns an upper bound, in bytes, for the total size of the earlier versions that `readEdits` would return for the messages.
+ */
+export async function bytesOfEdits(
+  db: SqlClient,
+  organizationId: number,
+  messageIds: readonly bigint[],
+): Promise<number> {
   const [sum] = await readRows<{ bytes: number }>(
     db,
     Prisma.sql`
       SELECT COALESCE(sum(LEAST(bytes, ${TOTALS.versions_per_message_total_bytes.max}::float8)), 0) AS bytes FROM (
         SELECT ${SUM_OF_VERSIONS} AS bytes FROM message_edit
-        WHERE realm_id = ${realmId} AND message_id = ANY(${[...messageIds]}::bigint[]) GROUP BY message_id
+        WHERE realm_id = ${organizationId} AND message_id = ANY(${[...messageIds]}::bigint[]) GROUP BY message_id
       ) AS each_message`,
   );
   return sum?.bytes ?? 0;

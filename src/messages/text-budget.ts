@@ -2,12 +2,15 @@ import { perOperation } from '../api/graphql/loading/context.ts';
 import type { Message } from '../generated/prisma/client.ts';
 import { MAX_PAGE_BYTES, tooLarge } from './reply-size.ts';
 
-/** Maximum length of the texts of messages that one operation loads in pages, and that it returns, in UTF-16 units. */
+/**
+ * Maximum total length of the message texts that one operation loads in pages, in UTF-16 code units. The texts that the
+ * operation returns have the same limit.
+ */
 const MAX_LENGTH = 2 * MAX_PAGE_BYTES;
 
 /**
- * Counter of the texts of messages in an operation. A document can request many pages under aliases, each as large as the
- * largest page over REST.
+ * Limits the total length of the message texts of an operation. Without a limit, a GraphQL document could request many pages
+ * under aliases, each as large as the largest page of the REST API.
  */
 export const messageTexts = perOperation(() => {
   let loaded = 0;
@@ -15,9 +18,10 @@ export const messageTexts = perOperation(() => {
   let last: Promise<unknown> = Promise.resolve();
   return {
     /**
-     * Loads a page of messages when the earlier loads of the operation have ended, so that they are counted.
+     * Loads a page of messages. Waits until the operation's earlier loads have ended, so that the lengths of their texts are
+     * counted.
      *
-     * @throws BadRequestError if the earlier pages have used up the length.
+     * @throws ValidationError if the texts of the earlier pages exceed the limit.
      */
     load<Page extends { readonly rows: readonly Message[] }>(read: () => Promise<Page>): Promise<Page> {
       const load = async () => {
@@ -31,9 +35,9 @@ export const messageTexts = perOperation(() => {
       return own;
     },
     /**
-     * Returns a text for the response.
+     * Counts the length of a text in the response, and returns the text.
      *
-     * @throws BadRequestError if the texts of the operation exceed the length.
+     * @throws ValidationError if the texts that the operation returns exceed the limit.
      */
     taken(text: string): string {
       returned += text.length;

@@ -1,16 +1,18 @@
-import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
-import { acrossReaders, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
-import { readableFor } from '../channels/loaders.ts';
-import { topicKey } from '../contract/topic-key.ts';
-import { hasProtectedHistory } from './access.ts';
+import { acrossReaders, type GraphQLContext } from '../api/graphql/loading/context.ts';
+import { sharedLoads } from '../api/graphql/loading/shared-loads.ts';
+import { hasProtectedHistory } from '../channels/access.ts';
+import { readableChannels, readableFor } from '../channels/loaders.ts';
+import { isSameTopic, topicKey } from '../contract/topic-key.ts';
 import type { MessagePage } from './channel-messages.ts';
+import { historyPolicy } from './edit-history.ts';
 import type { TopicPolicy } from './topic-policies/policies.ts';
 import { readPolicies } from './topic-policies/queries.ts';
+import { type FollowedMove, followMoves } from './topics/topic-moves.ts';
 import { type PlacedTopic, readTopics, type Topic, type TopicPage } from './topics/topic-pages.ts';
 import { findTopicsIn, messagesInTopics, type TopicKey } from './topics/topics.ts';
 
-/** Channel, bounds and order of a page of topics. */
+/** Key of the loader `topicPage`: the channel, and the bounds and order of a page of its topics. */
 export interface TopicPageKey extends TopicPage {
   readonly channelId: number;
 }
@@ -30,7 +32,7 @@ const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) 
   const channels = await readableFor(keys.map(({ ctx, channelId }) => ({ ctx, key: channelId })));
   const places = keys.flatMap(({ ctx, page }, place) => {
     const channel = channels[place];
-    return channel == null ? [] : [{ place, page, channel, userId: ctx.viewer.id, db: ctx.app.db }];
+    return channel == null ? [] : [{ place, page, channel, userId: ctx.viewer.id, db: ctx.work.db }];
   });
   const found: (readonly PlacedTopic[])[] = wanted.map(() => []);
   for (const [page, alike] of Map.groupBy(places, (one) => one.page)) {
@@ -42,7 +44,7 @@ const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) 
   return found;
 });
 
-/** Loads a topic by channel and name. Null if it has no message that the viewer can read. */
+/** Loads a topic by channel id and name. Null if the topic has no message that the viewer can read. */
 export const topicNamed = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<Topic | null> =>
   topicsByText(ctx).load(`${channelId} ${topicKey(name)}`);
 
@@ -57,8 +59,7 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
     const channel = channels[place];
     return channel == null ? [] : [{ ...key, place, channel }];
   });
-  // If the history is not protected, the result does not depend on which of the channel's readers requests it, so it is loaded
-  // only once.
+  // If the channel has no protected history, all of its readers get the same result, so the topic is loaded only once.
   const alike = Map.groupBy(places, ({ ctx, channel, text }) =>
     hasProtectedHistory(channel) ? `${ctx.viewer.id} ${text}` : text,
   );
@@ -66,7 +67,7 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
   const [first] = ones;
   if (first === undefined) return found;
   const topics = await findTopicsIn(
-    first.ctx.app.db,
+    first.ctx.work.db,
     ones.map(({ ctx, name, channel }) => ({ name, channel, userId: ctx.viewer.id })),
   );
   for (const [i, same] of [...alike.values()].entries()) {
@@ -75,38 +76,49 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
   return found;
 });
 
-/** Topic, bounds and direction of a page of messages. */
-export interface MessagePageKey extends TopicKey, MessagePage {}
+/**
+ * Loads the former name of a topic whose messages were all moved, and their present location. Null if the topic was never moved
+ * as a whole, if the viewer cannot read its channel or any of the moved messages, if the messages are back in the topic, or if
+ * the organization does not show moves.
+ */
+export async function topicMove(ctx: GraphQLContext, key: TopicKey): Promise<FollowedMove | null> {
+  if (historyPolicy(signedIn(ctx).viewer.organization) === 'none') return null;
+  if ((await readableChannels(ctx).load(key.channelId)) === null) return null;
+  const move = await topicMoves(ctx).load(`${key.channelId} ${topicKey(key.name)}`);
+  if (move === null || isSame(move.to, key)) return null;
+  const { firstMessageId, lastMessageId } = move;
+  const page = { above: firstMessageId - 1, below: lastMessageId + 1, limit: 1, newestFirst: true };
+  const found = await topicMessages(ctx, move.to, page);
+  return found.length === 0 ? null : move;
+}
 
-const placeOf = ({ channelId: _, name: __, ...page }: MessagePageKey) => JSON.stringify(page);
+const isSame = (one: TopicKey, other: TopicKey): boolean =>
+  one.channelId === other.channelId && isSameTopic(one.name, other.name);
 
-/** Loads pages of messages of topics, as ids, newest first. The number of queries does not grow with the number of topics. */
-export const topicMessages = perOperation(
-  (ctx) =>
-    new DataLoader<MessagePageKey, readonly number[], string>(
-      async (keys) => {
-        const found = new Map<MessagePageKey, readonly number[]>();
-        for (const alike of Map.groupBy(keys, placeOf).values()) {
-          const [page] = alike;
-          if (page === undefined) continue;
-          const ids = await messagesInTopics(signedIn(ctx), alike, page);
-          for (const [i, key] of alike.entries()) found.set(key, ids[i] ?? []);
-        }
-        return keys.map((key) => found.get(key) ?? []);
-      },
-      { cacheKeyFn: (key) => `${key.channelId} ${topicKey(key.name)} ${placeOf(key)}` },
-    ),
+const topicMoves = acrossReaders<string, FollowedMove | null>((wanted) => {
+  const [first] = wanted;
+  if (first === undefined) return Promise.resolve([]);
+  const keys = wanted.map(({ key }) => ({
+    ...{ channelId: Number(key.slice(0, key.indexOf(' '))), name: key.slice(key.indexOf(' ') + 1) },
+  }));
+  return followMoves(first.ctx.work.db, first.ctx.organizationId, keys);
+});
+
+/** Loads pages of the message ids of topics, newest first. The number of queries does not grow with the number of topics. */
+export const topicMessages = sharedLoads<TopicKey, MessagePage, readonly number[]>(
+  messagesInTopics,
+  ({ channelId, name }) => `${channelId} ${topicKey(name)}`,
 );
 
-/** Loads the viewer's policy for a topic. `INHERITED` if there is none. */
+/** Loads the viewer's visibility policy for a topic. `INHERITED` if the viewer has set none. */
 export const ownPolicy = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<TopicPolicy> =>
   policiesByText(ctx).load(`${channelId} ${name}`);
 
 const policiesByText = acrossReaders<string, TopicPolicy>((wanted) => {
   const topics = wanted.map(({ ctx, key }) => ({
-    ...{ realmId: ctx.realmId, userId: ctx.viewer.id, channelId: Number(key.slice(0, key.indexOf(' '))) },
+    ...{ organizationId: ctx.organizationId, userId: ctx.viewer.id, channelId: Number(key.slice(0, key.indexOf(' '))) },
     topic: key.slice(key.indexOf(' ') + 1),
   }));
   const [first] = wanted;
-  return first === undefined ? Promise.resolve([]) : readPolicies(first.ctx.app.db, topics);
+  return first === undefined ? Promise.resolve([]) : readPolicies(first.ctx.work.db, topics);
 });

@@ -1,27 +1,45 @@
-import { EventProjection } from '../api/graphql/schema/event-projections.ts';
+import { EventProjection, type ProjectedFields } from '../api/graphql/schema/event-projections.ts';
+import type { ReaderValue } from '../api/graphql/schema/reader-values.ts';
 import { isResolved } from '../channels/topic-name.ts';
 import { topicKey } from '../contract/topic-key.ts';
-
-/** Channel and name of a topic in an event. */
-export interface NamedTopic {
-  readonly channelId: number;
-  readonly name: string;
-}
+import type { ReaderCounts } from './live-counts/counts.ts';
+import { ofReader } from './live-counts/live-counts.ts';
+import { type NamedTopic, topicId } from './topic-ids.ts';
+import { channelRecipientId } from './wire.ts';
 
 /**
- * Returns the part of a topic's GraphQL id that follows the name of the type: the channel id, and the key of the topic's name.
+ * Returns a reader field: its value is taken from the unread counts of each reader, in events that show the topic (see
+ * `scopeOf`).
  */
-export const topicId = ({ channelId, name }: NamedTopic): string => `${channelId}:${topicKey(name)}`;
+export const ofTopic = (of: (counts: ReaderCounts, recipientId: number, key: string) => ReaderValue) =>
+  ofReader(({ channelId, name }: NamedTopic) => {
+    const [recipientId, key] = [channelRecipientId(channelId), topicKey(name)];
+    return (counts: ReaderCounts) => of(counts, recipientId, key);
+  });
 
-/** Event projection of a topic to which a message was just sent. */
-export const namedTopic = new EventProjection<NamedTopic>(
-  'Topic',
-  { idOf: topicId },
-  { name: ({ name }) => name, isResolved: ({ name }) => isResolved(name) },
-);
+/** Creates an event projection of a topic with its unread counts and further fields. */
+export const countedTopic = (fields: ProjectedFields<NamedTopic>) =>
+  new EventProjection<NamedTopic>(
+    'Topic',
+    { idOf: topicId },
+    {
+      ...fields,
+      unreadCount: ofTopic((counts, recipientId, key) => counts.messagesIn(recipientId, key)),
+      unreadMentionCount: ofTopic((counts, recipientId, key) => counts.mentionsIn(recipientId, key)),
+    },
+  );
+
+/** Fields that are computed from the name of a topic. The last message of the topic has this name. */
+export const BY_NAME: ProjectedFields<NamedTopic> = {
+  name: ({ name }) => name,
+  isResolved: ({ name }) => isResolved(name),
+};
+
+/** Event projection (fields computed from the event alone) of a topic to which a message was just sent. */
+export const namedTopic = countedTopic(BY_NAME);
 
 /**
- * Event projection of a topic, for events whose message need not be its last. The name is omitted: the topic has the name of
- * its last message, and this message may have the name in another letter case or Unicode form.
+ * Event projection of a topic without its name, for events whose message may not be the last of the topic. A topic is shown
+ * with the name in its last message, which can differ in letter case or Unicode form.
  */
-export const topicReference = new EventProjection<NamedTopic>('Topic', { idOf: topicId }, {});
+export const topicReference = countedTopic({});

@@ -7,11 +7,11 @@ const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
 /** Converts a message with the reader's data to its JSON form. */
 export function toWireFetched(message: FetchedMessage, shown: Shown): WireMessage {
-  const { facts, flags, reactions, edits, lastEditedAt, lastMovedAt, match } = message;
+  const { snapshot, flags, reactions, edits, lastEditedAt, lastMovedAt, match } = message;
   const knowsEmptyTopic = shown.options.capabilities.empty_topic_name;
-  const history = toWireHistory(edits, { emptyTopicName: facts.emptyTopicName, knowsEmptyTopic });
+  const history = toWireHistory(edits, { emptyTopicName: snapshot.emptyTopicName, knowsEmptyTopic });
   return {
-    ...toWireMessage(facts, shown),
+    ...toWireMessage(snapshot, shown),
     reactions: reactions.map(toWireReaction),
     ...(history !== null && { edit_history: history }),
     ...(lastEditedAt !== null && { last_edit_timestamp: seconds(lastEditedAt) }),

@@ -4,7 +4,7 @@ import type { Reaction, User } from '../generated/prisma/client.ts';
 import type { Wire } from '../platform/wire.ts';
 
 /** A reaction, and the user who reacted. */
-export type ReactionOfUser = Omit<Reaction, 'id' | 'realmId'> & { readonly user: User };
+export type ReactionOfUser = Omit<Reaction, 'id' | 'organizationId'> & { readonly user: User };
 
 /** Schema of a user in a message or event. */
 export const wirePerson = z.object({ id: z.int(), email: z.string(), full_name: z.string() });

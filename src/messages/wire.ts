@@ -14,7 +14,7 @@ export interface MemberSnapshot {
   readonly fullName: string;
 }
 
-/** The parts of a message that do not depend on the reader, as JSON. Events and responses are rendered from them. */
+/** The parts of a message that do not depend on the reader, as JSON. Events and responses are rendered from these parts. */
 export interface MessageEventSnapshot {
   readonly id: number;
   readonly recipientId: number;
@@ -38,18 +38,18 @@ export interface MessageEventSnapshot {
   readonly content: string;
   /** Content as HTML. */
   readonly renderedContent: string;
-  /** Name shown instead of the empty topic to clients that do not support it. */
+  /** Name of the empty topic for clients that do not accept "" as a name. */
   readonly emptyTopicName: string;
 }
 
 /**
  * Returns the recipient id of a channel: twice the channel id. The recipient id of a conversation is twice its id plus 1.
- * Clients treat recipient ids as opaque; the server uses them as keys of read marks.
+ * Clients treat recipient ids as opaque. The server uses them as keys of read marks, which store a user's read position.
  */
 export const channelRecipientId = (channelId: number): number => 2 * channelId;
 export const conversationRecipientId = (conversationId: number): number => 2 * conversationId + 1;
 
-/** The viewer for whom a message is rendered, and the options of their client. */
+/** The viewer for whom a message is rendered, and the options of the viewer's client. */
 export interface Shown {
   readonly requester: Requester;
   readonly options: Pick<RenderOptions, 'applyMarkdown' | 'clientGravatar'> & {
@@ -57,7 +57,10 @@ export interface Shown {
   };
 }
 
-/** Returns the name of a topic as sent to a client: `emptyTopicName` for the empty topic, if the client does not accept "". */
+/**
+ * Returns the name of a topic as sent to a client: `emptyTopicName` instead of "", if the client does not accept "" as a topic
+ * name.
+ */
 export function shownTopic(topic: string, emptyTopicName: string, knowsEmptyTopic: boolean): string {
   return topic === '' && !knowsEmptyTopic ? emptyTopicName : topic;
 }
@@ -108,36 +111,36 @@ export const wireMessage = z
   .meta({ id: 'Message' });
 export type WireMessage = Wire<typeof wireMessage>;
 
-/** Fields of a message that depend on the reader, or that change after the message was sent. */
-type Since =
+/** Fields of a message that depend on the reader, or that can change after the message was sent. */
+type LaterFields =
   | 'edit_history'
   | 'last_edit_timestamp'
   | 'last_moved_timestamp'
   | 'flags'
   | 'match_content'
   | 'match_subject';
-/** JSON form of a message as it was sent. It depends only on the reader's client options. */
-export type WireSent = Omit<WireMessage, Since>;
+/** JSON form of a message when it was sent. It depends on the options of the reader's client, but not on the reader. */
+export type WireSent = Omit<WireMessage, LaterFields>;
 
 /** Converts a message to its JSON form, without flags and edit history. */
-export function toWireMessage(facts: MessageEventSnapshot, { options }: Shown): WireSent {
-  const { channel, sender, content, renderedContent, topic, emptyTopicName } = facts;
+export function toWireMessage(snapshot: MessageEventSnapshot, { options }: Shown): WireSent {
+  const { channel, sender, content, renderedContent, topic, emptyTopicName } = snapshot;
   const knowsEmptyTopic = options.capabilities.empty_topic_name;
   return {
-    id: facts.id,
+    id: snapshot.id,
     sender_id: sender.id,
     sender_email: apiEmailOf(sender),
     sender_full_name: sender.fullName,
-    sender_realm_str: facts.realm,
+    sender_realm_str: snapshot.realm,
     avatar_url: avatarUrl(sender),
-    client: facts.client,
-    recipient_id: facts.recipientId,
-    timestamp: facts.timestamp,
+    client: snapshot.client,
+    recipient_id: snapshot.recipientId,
+    timestamp: snapshot.timestamp,
     type: channel === null ? 'private' : 'stream',
     ...(channel !== null && { stream_id: channel.id }),
-    display_recipient: channel === null ? facts.members.map(toWireMember) : channel.name,
+    display_recipient: channel === null ? snapshot.members.map(toWireMember) : channel.name,
     subject: channel === null ? '' : shownTopic(topic, emptyTopicName, knowsEmptyTopic),
-    topic_links: facts.topicLinks,
+    topic_links: snapshot.topicLinks,
     content: options.applyMarkdown ? renderedContent : content,
     content_type: options.applyMarkdown ? 'text/html' : 'text/x-markdown',
     is_me_message: isMeMessage(content),
@@ -163,7 +166,10 @@ export interface UserFlags {
   readonly historical?: boolean;
 }
 
-/** Name of a flag of a message. Excludes `wildcard_mentioned`, which stands for both wildcard flags in older clients. */
+/**
+ * Name of a flag of a message. Excludes `wildcard_mentioned`, which older clients read instead of the flags for channel and
+ * topic wildcards.
+ */
 export type FlagName =
   | 'read'
   | 'starred'

@@ -1,16 +1,20 @@
 import DataLoader from 'dataloader';
 import { type Ctx, signedIn } from '../../access/context.ts';
-import { perOperation } from '../../api/graphql/loading/context.ts';
+import { type GraphQLContext, perOperation } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { nodeOf, nodesOf, nodeType } from '../../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { keysetOf, pageRead, sortedConnection } from '../../api/graphql/schema/sorted-list.ts';
+import { pageUrl } from '../../channels/addresses.ts';
+import { visibleChannels } from '../../channels/loaders.ts';
+import type { Message as MessageRow } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
 import { firstUnreadInConversation, ownCountsIn, ownMentionsIn } from '../flags/unread-loaders.ts';
 import { Message } from '../graphql.ts';
+import { directAddress, messageAddress, topicAddress } from '../sending/links.ts';
 import { type Conversation, type ConversationField, countConversations, readConversations } from './queries.ts';
 
-const DirectConversation = builder.objectRef<Conversation>('DirectConversation');
+export const DirectConversation = builder.objectRef<Conversation>('DirectConversation');
 
 builder.node(DirectConversation, {
   description: 'A direct conversation of the viewer: all direct messages among one set of users.',
@@ -19,8 +23,13 @@ builder.node(DirectConversation, {
     participants: t.field({
       type: [User],
       description:
-        'Members of the conversation, including the viewer, by id. At most 250. Only the viewer, for notes to self.',
+        'Members of the conversation, including the viewer, ascending by id. At most 250. In notes to self, only ' +
+        'the viewer.',
       resolve: ({ memberIds }, _args, ctx) => nodesOf(ctx, 'User', memberIds),
+    }),
+    url: t.string({
+      description: 'Absolute URL at which the page of the organization opens the conversation.',
+      resolve: ({ memberIds }, _args, ctx) => pageUrl(signedIn(ctx), directAddress(memberIds)),
     }),
     lastMessage: t.field({
       type: Message,
@@ -55,15 +64,39 @@ builder.prismaObjectField(Message, 'directConversation', (t) =>
   }),
 );
 
+builder.prismaObjectField(Message, 'url', (t) =>
+  t.string({
+    description:
+      'Absolute URL at which the page of the organization opens the message, among the others of its topic or ' +
+      'conversation. Also leads to the message after it was moved.',
+    resolve: async (message, _args, ctx) => pageUrl(signedIn(ctx), await addressOf(ctx, message)),
+  }),
+);
+
+/** Returns the URL fragment of a message. Channels and conversations of several messages are loaded in one batch. */
+async function addressOf(ctx: GraphQLContext, { id, channelId, topic, conversationId }: MessageRow): Promise<string> {
+  if (channelId !== null) {
+    const channel = await visibleChannels(ctx).load(channelId);
+    return topicAddress(channel ?? { id: channelId, name: '' }, topic, Number(id));
+  }
+  const conversation = conversationId === null ? null : await ownConversations(ctx).load(conversationId);
+  return conversation === null ? messageAddress(Number(id)) : directAddress(conversation.memberIds, Number(id));
+}
+
 const ALL = { field: 'id', above: undefined, below: undefined, descending: false } as const;
 
-const withIds = ({ app, viewer }: Ctx, ids: readonly number[]) =>
-  readConversations(app.db, { realmId: viewer.realm.id, userId: viewer.id }, { ...ALL, ids, limit: ids.length });
+const withIds = ({ work, viewer }: Ctx, ids: readonly number[]) =>
+  readConversations(
+    work.db,
+    { organizationId: viewer.organization.id, userId: viewer.id },
+    { ...ALL, ids, limit: ids.length },
+  );
 
 nodeType('DirectConversation', withIds);
 
 /**
- * Loads direct conversations of the viewer by id. Null if the viewer is not a member, or if the conversation has no message.
+ * Loads direct conversations of the viewer by id. Null for a conversation of which the viewer is not a member, or that has no
+ * message.
  */
 const ownConversations = perOperation(
   (ctx) =>
@@ -96,20 +129,21 @@ builder.queryField('directConversations', (t) =>
         }),
       },
       async resolve(_root, { orderBy: by, ...args }, ctx) {
-        const { app, viewer } = signedIn(ctx);
+        const { work, viewer } = signedIn(ctx);
         const orderBy = by ?? LAST_WRITTEN_FIRST;
         const sorted = { list: 'conversations', orderBy, keyType: 'number', args } as const;
         const { field } = orderBy;
         const rows = await readConversations(
-          app.db,
-          { realmId: viewer.realm.id, userId: viewer.id },
+          work.db,
+          { organizationId: viewer.organization.id, userId: viewer.id },
           { field, ...keysetOf(sorted) },
         );
         const page = pageRead(
           rows.map((one) => placeOf(field, one)),
           sorted,
         );
-        const totalCount = () => countConversations(app.db, { realmId: viewer.realm.id, userId: viewer.id });
+        const totalCount = () =>
+          countConversations(work.db, { organizationId: viewer.organization.id, userId: viewer.id });
         return sortedConnection(rows, page, { ...sorted, idOf: ({ id }) => id, totalCount });
       },
     },

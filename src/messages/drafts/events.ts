@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
-import type { Draft, Realm } from '../../generated/prisma/client.ts';
+import type { Draft, Organization } from '../../generated/prisma/client.ts';
 import { type DraftSnapshot, toSnapshot, wireDraft, wireOf, withShownTopic } from './wire.ts';
 
 // The events below are sent only to the author's clients, because drafts are private.
 
-/** Snapshot of a draft, with its author. The author is the only recipient of the event. */
+/** Snapshot of a draft in an event, with the id of the draft's author, who is the only recipient of the event. */
 export interface ProjectedDraft extends DraftSnapshot {
   readonly authorId: number;
 }
@@ -20,9 +20,9 @@ interface AddedPayload {
 export const draftsAdded = defineEvent(
   'drafts',
   'add',
-  (drafts: readonly Draft[], realm: Realm): AddedPayload => ({
+  (drafts: readonly Draft[], organization: Organization): AddedPayload => ({
     drafts: drafts.map(toSnapshot),
-    empty_topic_name: emptyTopicName(realm),
+    empty_topic_name: emptyTopicName(organization),
   }),
   {
     perUser: true,
@@ -46,9 +46,9 @@ interface UpdatedPayload {
 export const draftUpdated = defineEvent(
   'drafts',
   'update',
-  (draft: Draft, realm: Realm): UpdatedPayload => ({
+  (draft: Draft, organization: Organization): UpdatedPayload => ({
     draft: toSnapshot(draft),
-    empty_topic_name: emptyTopicName(realm),
+    empty_topic_name: emptyTopicName(organization),
   }),
   {
     perUser: true,

@@ -1,21 +1,52 @@
-import { signedIn } from '../../access/context.ts';
+import { type Ctx, signedIn } from '../../access/context.ts';
 import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, instantOf, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/schema/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
+import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { MessageTarget } from '../sending/message-target.ts';
+import { MessageTarget, targetIn } from '../sending/message-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
-import { channelOf, draftProjection, peopleOf } from './event-projections.ts';
+import type { ProjectedDraft } from './events.ts';
 import { createDrafts, deleteDraft, type NewDraft, updateDraft, visibleTo } from './service.ts';
 import type { DraftType } from './wire.ts';
+
+/** Type of a draft and the ids of the channel or users to which it is addressed, as in the database and in events. */
+interface Addressed {
+  readonly type: string;
+  readonly to: readonly number[];
+}
+
+/** Returns the channel id of a draft. Null unless the draft is for a channel. */
+const channelOf = ({ type, to }: Addressed): number | null => (type === 'stream' ? (to[0] ?? null) : null);
+
+/** Returns the ids of the recipients of a draft. Empty unless the draft is for a direct message. */
+const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [...to] : []);
+
+/**
+ * Event projection of a draft: the GraphQL fields that are computed from the event alone. Excludes the channel, because the
+ * author may no longer be able to see the channel.
+ */
+const draftProjection = new EventProjection<ProjectedDraft>(
+  'Draft',
+  { idOf: ({ id }) => id },
+  {
+    databaseId: ({ id }) => id,
+    type: ({ type }) => type,
+    recipients: { projection: userReference, of: peopleOf },
+    topicName: ({ topic }) => topic,
+    content: ({ content }) => content,
+    lastEditedAt: ({ lastEditedAt, timestamp }) => instantOf(lastEditedAt, timestamp),
+    author: { projection: userReference, of: ({ authorId }) => authorId },
+  },
+);
 
 const DraftTypeEnum = builder.enumType('DraftType', {
   description: 'Target of a draft.',
@@ -110,18 +141,21 @@ const DraftInput = builder.inputType('DraftInput', {
   }),
 });
 
-function fromInput({ to, content, lastEditedAt }: typeof DraftInput.$inferInput): NewDraft {
+async function fromInput(ctx: Ctx, { to, content, lastEditedAt }: typeof DraftInput.$inferInput): Promise<NewDraft> {
   const draft = { content, timestamp: lastEditedAt == null ? null : lastEditedAt.getTime() / 1000 };
   if (to == null) return { ...draft, type: '', to: [], topic: '' };
-  if (to.topic === undefined) return { ...draft, type: 'private', to: to.direct, topic: '' };
-  return { ...draft, type: 'stream', to: to.topic.channel, topic: to.topic.name };
+  const { topic, direct } = await targetIn(ctx, to);
+  if (topic === undefined) return { ...draft, type: 'private', to: direct, topic: '' };
+  return { ...draft, type: 'stream', to: topic.channel, topic: topic.name };
 }
 
 mutation('createDrafts', {
   description: 'Saves drafts. If one of them is invalid, none is saved.',
   input: (t) => ({ drafts: t.field({ type: [DraftInput], description: 'The new drafts.' }) }),
   payload: () => ({ drafts: { type: [Draft], description: 'The saved drafts, in the order given. At most 1,000.' } }),
-  resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, drafts.map(fromInput)) }),
+  resolve: async (ctx, { drafts }) => ({
+    drafts: await createDrafts(ctx, await Promise.all(drafts.map((draft) => fromInput(ctx, draft)))),
+  }),
 });
 
 mutation('updateDraft', {
@@ -131,7 +165,7 @@ mutation('updateDraft', {
     draft: t.field({ type: DraftInput, description: 'The new draft.' }),
   }),
   payload: () => ({ draft: { type: Draft, description: 'The updated draft.' } }),
-  resolve: async (ctx, { draftId, draft }) => ({ draft: await updateDraft(ctx, draftId, fromInput(draft)) }),
+  resolve: async (ctx, { draftId, draft }) => ({ draft: await updateDraft(ctx, draftId, await fromInput(ctx, draft)) }),
 });
 
 mutation('deleteDraft', {

@@ -1,19 +1,19 @@
 import { userIdsReading } from '../../channels/audience.ts';
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
-import { type Channel, Prisma, type Realm } from '../../generated/prisma/client.ts';
+import { type Channel, type Organization, Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { draftUpdated } from './events.ts';
 
 /**
- * Maximum number of drafts that are moved with a topic. Each of them causes an event, and other changes of the organization
- * wait until all events are logged.
+ * Maximum number of drafts that are moved with a topic. Each moved draft causes an event. Other changes of the organization
+ * wait until all of these events are logged.
  */
 const MAX_DRAFTS = 1_000;
 /** Maximum number of one author's drafts that are moved with a topic. The drafts that were edited last are moved. */
 const MAX_OF_AUTHOR = 20;
 
-/** A topic whose messages were all moved. Both names were normalized by `topicNamed`. */
+/** Old and new location of a topic whose messages were all moved. Both topic names were normalized by `topicNamed`. */
 export interface DraftMove {
   readonly from: Channel;
   readonly to: Channel;
@@ -28,11 +28,11 @@ export interface DraftMove {
 export async function moveTopicDrafts(
   tx: Tx,
   emit: Emit,
-  { realm, now }: { readonly realm: Realm; readonly now: Date },
+  { organization, now }: { readonly organization: Organization; readonly now: Date },
   { from, to, oldTopic, topic }: DraftMove,
 ): Promise<void> {
   const inTopic = Prisma.sql`
-    realm_id = ${realm.id} AND type = 'stream' AND "to"[1] = ${from.id} AND topic_key(topic) = topic_key(${oldTopic})`;
+    realm_id = ${organization.id} AND type = 'stream' AND "to"[1] = ${from.id} AND topic_key(topic) = topic_key(${oldTopic})`;
   const found = await tx.$queryRaw<{ id: number; author_id: number }[]>`
     SELECT id, author_id FROM draft WHERE ${inTopic} AND id IN (
       SELECT id FROM (
@@ -42,9 +42,9 @@ export async function moveTopicDrafts(
     ORDER BY last_edited_at DESC, id DESC LIMIT ${MAX_DRAFTS} FOR NO KEY UPDATE`;
   if (found.length === 0) return;
   const authorIds = [...new Set(found.map((draft) => draft.author_id))];
-  const readers = new Set(await userIdsReading(tx, realm, to, authorIds, now));
+  const readers = new Set(await userIdsReading(tx, organization, to, authorIds, now));
   const ids = found.flatMap((draft) => (readers.has(draft.author_id) ? [draft.id] : []));
-  const where = { realmId: realm.id, id: { in: ids } };
+  const where = { organizationId: organization.id, id: { in: ids } };
   const moved = await tx.draft.updateManyAndReturn({ where, data: { to: [to.id], topic } });
-  for (const draft of moved) emit(draftUpdated(draft, realm), users([draft.authorId]));
+  for (const draft of moved) emit(draftUpdated(draft, organization), users([draft.authorId]));
 }

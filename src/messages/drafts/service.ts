@@ -9,10 +9,10 @@ import { transact } from '../../events/log.ts';
 import type { Draft, Prisma } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
-import { cutText, lengthOf } from '../../platform/text.ts';
+import { cutText, lengthOf, refuseNullBytes } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { draftRemoved, draftsAdded, draftUpdated } from './events.ts';
 import { draftsLength } from './queries.ts';
@@ -33,7 +33,7 @@ export interface NewDraft {
   readonly timestamp?: number | null | undefined;
 }
 
-/** Maximum number of drafts in a request. A user cannot have more drafts. */
+/** Maximum number of drafts in a request. It equals the maximum number of drafts of a user. */
 const MAX_PER_REQUEST = TOTALS.drafts.max;
 /** Maximum number of recipients of a draft: twice the maximum number of members of a direct conversation. */
 const MAX_ADDRESSEES = 500;
@@ -44,54 +44,61 @@ const LAST_TIMESTAMP = 253_402_300_799;
 /**
  * Returns the filter for drafts that the viewer can see: only their own.
  *
- * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
+ * @throws ConflictError if the viewer has disabled the synchronization of drafts.
  */
 export function visibleTo({ viewer }: Ctx): Prisma.DraftWhereInput {
   if (!userSetting(viewer.user, 'enable_drafts_synchronization')) {
-    throw new BadRequestError('User has disabled synchronizing drafts.');
+    throw new ConflictError('User has disabled synchronizing drafts.');
   }
-  return { realmId: viewer.realm.id, authorId: viewer.id };
+  return { organizationId: viewer.organization.id, authorId: viewer.id };
 }
 
 /**
  * Reads one of the viewer's drafts.
  *
  * @throws NotFoundError if no draft has this id, or it belongs to another user.
- * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
+ * @throws ConflictError if the viewer has disabled the synchronization of drafts.
  */
 export async function accessDraft(ctx: Ctx, draftId: number): Promise<Draft> {
   const mine = visibleTo(ctx);
-  const draft = isRowId(draftId) ? await ctx.app.db.draft.findFirst({ where: { id: draftId, ...mine } }) : null;
-  if (draft === null) throw noSuchDraft();
+  const draft = isRowId(draftId) ? await ctx.work.db.draft.findFirst({ where: { id: draftId, ...mine } }) : null;
+  if (draft === null) throw noSuchDraft(draftId);
   return draft;
 }
 
-const noSuchDraft = () => new NotFoundError('Draft does not exist');
+const noSuchDraft = (id: number): NotFoundError =>
+  new NotFoundError('Draft does not exist', { type: 'Draft', id, parameter: 'draft_id', status: 404 });
 
 /**
- * Reads the viewer's drafts, oldest edit first. Users can have more drafts than the limit, from before the limit existed. Then
- * only the drafts that were edited last are returned.
+ * Reads the viewer's drafts, oldest edit first. If there are more than 1,000, only the 1,000 drafts that were edited last are
+ * returned.
  *
- * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
+ * @throws ConflictError if the viewer has disabled the synchronization of drafts.
  */
 export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
   const orderBy: Prisma.DraftOrderByWithRelationInput[] = [{ lastEditedAt: 'asc' }, { id: 'asc' }];
-  return ctx.app.db.draft.findMany({ where: visibleTo(ctx), orderBy, take: -TOTALS.drafts.max });
+  return ctx.work.db.draft.findMany({ where: visibleTo(ctx), orderBy, take: -TOTALS.drafts.max });
 }
 
 /**
  * Saves drafts for the viewer, all or none, and notifies the viewer's clients with one event.
  *
  * @returns The saved drafts, in the given order.
- * @throws BadRequestError for more than 1,000 drafts, or if the viewer has disabled the synchronization of drafts.
- * @throws BadRequestError if a draft is blank, contains a null byte, or has a timestamp before 1970 or after 9999.
- * @throws BadRequestError if a draft names no or several channels, a channel that the viewer cannot read, or an unknown user.
+ * @throws ConflictError if the viewer has disabled the synchronization of drafts.
+ * @throws ValidationError for more than 1,000 drafts.
+ * @throws ValidationError if a draft is blank, contains a null byte, or has a timestamp before 1970 or after 9999. Also if it
+ * names no or several channels, or more than 500 users.
+ * @throws NotFoundError if a draft names a channel that the viewer cannot read, or an unknown user.
  * @throws TotalReachedError if the viewer would have more than 1,000 drafts, or more than 500,000 characters in them.
  */
 export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promise<Draft[]> {
   visibleTo(ctx);
-  if (drafts.length > MAX_PER_REQUEST)
-    throw new BadRequestError(`A request can save at most ${MAX_PER_REQUEST} drafts`);
+  if (drafts.length > MAX_PER_REQUEST) {
+    throw new ValidationError(`A request can save at most ${MAX_PER_REQUEST} drafts`, {
+      parameter: 'drafts',
+      maximum: MAX_PER_REQUEST,
+    });
+  }
   const data = await toRows(ctx, drafts, (i) => `drafts[${i}]`);
   if (data.length === 0) return [];
   return transact(ctx, async (tx, emit) => {
@@ -101,7 +108,7 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
     await requireLength(tx, ctx);
     // Ids are assigned in the order of the rows, but the rows can be returned in any order.
     saved.sort((a, b) => a.id - b.id);
-    emit(draftsAdded(saved, ctx.viewer.realm), users([ctx.viewer.id]));
+    emit(draftsAdded(saved, ctx.viewer.organization), users([ctx.viewer.id]));
     return saved;
   });
 }
@@ -109,9 +116,9 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
 /**
  * Replaces one of the viewer's drafts and notifies the viewer's clients.
  *
- * @param draft The complete new draft. Nothing of the old draft is kept.
+ * @param draft The complete new draft. It replaces every field of the old draft.
  * @throws NotFoundError if no draft has this id, or it belongs to another user.
- * @throws BadRequestError, TotalReachedError under the conditions of `createDrafts`.
+ * @throws The errors of `createDrafts` under the same conditions.
  */
 export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): Promise<Draft> {
   await accessDraft(ctx, draftId);
@@ -122,9 +129,9 @@ export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): P
     const where = { id: draftId, ...visibleTo(ctx) };
     const before = await tx.draft.findFirst({ where, select: { content: true } });
     const [saved] = await tx.draft.updateManyAndReturn({ where, data });
-    if (before === null || saved === undefined) throw noSuchDraft();
+    if (before === null || saved === undefined) throw noSuchDraft(draftId);
     if (lengthOf(saved.content) > lengthOf(before.content)) await requireLength(tx, ctx);
-    emit(draftUpdated(saved, ctx.viewer.realm), users([ctx.viewer.id]));
+    emit(draftUpdated(saved, ctx.viewer.organization), users([ctx.viewer.id]));
     return saved;
   });
 }
@@ -133,37 +140,38 @@ export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): P
  * Deletes one of the viewer's drafts and notifies the viewer's clients.
  *
  * @throws NotFoundError if no draft has this id, or it belongs to another user.
- * @throws BadRequestError if the viewer has disabled the synchronization of drafts.
+ * @throws ConflictError if the viewer has disabled the synchronization of drafts.
  */
 export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
   const mine = visibleTo(ctx);
-  if (!isRowId(draftId)) throw noSuchDraft();
+  if (!isRowId(draftId)) throw noSuchDraft(draftId);
   await transact(ctx, async (tx, emit) => {
     const { count } = await tx.draft.deleteMany({ where: { id: draftId, ...mine } });
-    if (count === 0) throw noSuchDraft();
+    if (count === 0) throw noSuchDraft(draftId);
     emit(draftRemoved(draftId), users([ctx.viewer.id]));
   });
 }
 
 /**
- * Checks the limit of the total length of the viewer's drafts. The caller holds the lock of the viewer.
+ * Checks that the viewer's drafts have at most 500,000 code points in total. The caller must have locked the viewer's row.
  *
- * @throws TotalReachedError if the limit is exceeded.
+ * @throws TotalReachedError if the drafts are longer.
  */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin('drafts_total_length', await draftsLength(tx, viewer.id));
 }
 
 /**
- * Checks drafts and converts them to rows, in the given order.
+ * Checks drafts and converts them to database rows, in the given order.
  *
- * @param nameOf Returns the name of the draft at an index, for error messages.
- * @throws BadRequestError if a draft is invalid.
+ * @param nameOf Returns a name for the draft at an index, which error messages use.
+ * @throws ValidationError, NotFoundError if a draft is invalid.
  */
 async function toRows(ctx: Ctx, drafts: readonly NewDraft[], nameOf: (index: number) => string) {
   const rows = drafts.map((draft, i) => toRow(ctx, draft, nameOf(i)));
-  const keys = drafts.flatMap(({ to }) => (isKey(to) ? [to] : []));
-  const ids = await channelIdsOf(ctx, keys);
+  const keyed = drafts.flatMap(({ to }, i) => (isKey(to) ? [{ to, name: nameOf(i) }] : []));
+  const keys = keyed.map(({ to }) => to);
+  const ids = await channelIdsOf(ctx, keys, (i) => `${keyed[i]?.name}["stream"]`);
   const idOf = new Map(keys.map((key, i) => [key, ids[i] ?? 0]));
   const addressed = rows.map(({ to, ...row }) => ({ ...row, to: isKey(to) ? [idOf.get(to) ?? 0] : [...to] }));
   await requireAddressees(ctx, addressed);
@@ -174,52 +182,67 @@ const isKey = (to: NewDraft['to']): to is ChannelKey => 'id' in to || 'name' in 
 
 function toRow({ app, viewer }: Ctx, draft: NewDraft, name: string) {
   const { type, to, topic, content, timestamp } = draft;
-  if (content.includes('\0')) throw new BadRequestError('Message must not contain null bytes');
-  if (content.trim() === '') throw new BadRequestError(`${name}["content"] cannot be blank`, `${name}["content"]`);
+  refuseNullBytes('Message', content, `${name}["content"]`);
+  if (content.trim() === '')
+    throw new ValidationError(`${name}["content"] cannot be blank`, { parameter: `${name}["content"]` });
   if (type === 'private' && !isKey(to) && to.length > MAX_ADDRESSEES) {
-    throw new BadRequestError(`${name}["to"] is too long (limit: ${MAX_ADDRESSEES})`, `${name}["to"]`);
+    throw new ValidationError(`${name}["to"] is too long (limit: ${MAX_ADDRESSEES})`, {
+      parameter: `${name}["to"]["direct"]`,
+      maximum: MAX_ADDRESSEES,
+      schemaMessage: `A draft can have at most ${MAX_ADDRESSEES} recipients.`,
+    });
   }
   if (type === 'stream') {
-    if (topic.includes('\0')) throw new BadRequestError('Topic must not contain null bytes');
-    if (!isKey(to) && to.length !== 1)
-      throw new BadRequestError('Must specify exactly 1 channel ID for channel messages');
+    refuseNullBytes('Topic', topic, `${name}["topic"]`);
+    if (!isKey(to) && to.length !== 1) {
+      throw new ValidationError('Must specify exactly 1 channel ID for channel messages', {
+        parameter: `${name}["to"]`,
+      });
+    }
   }
   return {
-    realmId: viewer.realm.id,
+    organizationId: viewer.organization.id,
     authorId: viewer.id,
     type,
     to: type === '' ? [] : to,
-    topic: type === 'stream' ? topicNamed(viewer.realm, topic) : '',
+    topic: type === 'stream' ? topicNamed(viewer.organization, topic) : '',
     content: cutText(content, MAX_MESSAGE_LENGTH, '\n[message truncated]'),
     lastEditedAt: timestamp == null ? app.now() : toDate(timestamp, `${name}["timestamp"]`),
   };
 }
 
 function toDate(seconds: number, name: string): Date {
-  if (seconds < 0) throw new BadRequestError('Timestamp must not be negative.');
-  if (seconds > LAST_TIMESTAMP) throw new BadRequestError(`${name} is too large`, name);
+  if (seconds < 0) {
+    throw new ValidationError('Timestamp must not be negative.', {
+      parameter: name,
+      schemaMessage: 'The time must not be before 1970.',
+    });
+  }
+  if (seconds > LAST_TIMESTAMP) throw new ValidationError(`${name} is too large`, { parameter: name });
   return new Date(seconds * 1000);
 }
 
 /**
- * Checks that the viewer can read the channels of all drafts and that their users exist, with one query for each kind.
+ * Checks that the viewer can read the target channels of all drafts, and that the target users exist. Uses one query for
+ * channels and one for users.
  *
- * @throws BadRequestError if not.
+ * @throws NotFoundError if a channel cannot be read or a user does not exist.
  */
 async function requireAddressees(ctx: Ctx, rows: readonly { type: DraftType; to: number[] }[]): Promise<void> {
   const named = (type: DraftType) => [...new Set(rows.flatMap((row) => (row.type === type ? row.to : [])))];
   const [channelIds, userIds] = [named('stream'), named('private')];
   const readable = await readableChannelIds(ctx, channelIds);
-  if (channelIds.some((id) => !readable.has(id))) throw invalidChannelId();
+  const refused = channelIds.find((id) => !readable.has(id));
+  if (refused !== undefined) throw invalidChannelId(refused);
   const known = new Set(await existingUserIds(ctx, userIds));
   const unknown = userIds.find((id) => !known.has(id));
-  if (unknown !== undefined) throw new BadRequestError(`Invalid user ID ${unknown}`);
+  if (unknown !== undefined) throw new NotFoundError(`Invalid user ID ${unknown}`, { type: 'User', id: unknown });
 }
 
-async function existingUserIds({ app, viewer }: Ctx, userIds: readonly number[]): Promise<number[]> {
+async function existingUserIds({ work, viewer }: Ctx, userIds: readonly number[]): Promise<number[]> {
   const ids = userIds.filter(isRowId);
   if (ids.length === 0) return [];
-  const where = { realmId: viewer.realm.id, id: { in: ids } };
-  const rows = await app.db.user.findMany({ where, select: { id: true } });
+  const where = { organizationId: viewer.organization.id, id: { in: ids } };
+  const rows = await work.db.user.findMany({ where, select: { id: true } });
   return rows.map(({ id }) => id);
 }

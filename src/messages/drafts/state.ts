@@ -13,11 +13,13 @@ export const draftsState: StateGroup = {
   async read({ viewer, db, options }) {
     if (!userSetting(viewer.user, 'enable_drafts_synchronization')) return { drafts: [] };
     const rows = await db.draft.findMany({
-      where: { realmId: viewer.realm.id, authorId: viewer.id },
+      where: { organizationId: viewer.organization.id, authorId: viewer.id },
       orderBy: [{ lastEditedAt: 'desc' }, { id: 'desc' }],
       take: TOTALS.drafts.max,
     });
     const knowsEmptyTopic = options.capabilities.empty_topic_name;
-    return { drafts: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.realm), knowsEmptyTopic)) };
+    return {
+      drafts: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.organization), knowsEmptyTopic)),
+    };
   },
 };

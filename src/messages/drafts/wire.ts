@@ -34,10 +34,10 @@ export const toSnapshot = (draft: Draft): DraftSnapshot => ({
   lastEditedAt: draft.lastEditedAt.toISOString(),
 });
 
-/** Returns the fields of a draft that the REST API contains. */
+/** Returns a draft as the REST API shows it, without the fields that only event snapshots contain. */
 export const wireOf = ({ lastEditedAt: _, ...draft }: DraftSnapshot): WireDraft => draft;
 
-/** Replaces the empty topic by its name, if the client does not accept an empty topic name. */
+/** Returns the draft with `emptyTopicName` instead of an empty topic, if the client does not accept "" as a topic name. */
 export function withShownTopic(draft: WireDraft, emptyTopicName: string, knowsEmptyTopic: boolean): WireDraft {
   return draft.type === 'stream'
     ? { ...draft, topic: shownTopic(draft.topic, emptyTopicName, knowsEmptyTopic) }

@@ -1,34 +1,36 @@
 import type { Ctx } from '../../access/context.ts';
 import { requireAdministrator } from '../../access/roles.ts';
-import { accessChannelContent, invalidChannelId } from '../../channels/access.ts';
+import { accessChannelContent, hasProtectedHistory, invalidChannelId } from '../../channels/access.ts';
 import { topicNamed } from '../../channels/topic-name.ts';
 import { changing } from '../../events/act.ts';
 import { transact } from '../../events/log.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import { requireText } from '../../platform/text.ts';
-import { hasProtectedHistory, receivedBy } from '../access.ts';
+import { receivedBy } from '../access.ts';
 import { clearTopicPolicies } from '../topic-policies/service.ts';
 import { deleteMessages } from './delete.ts';
 
 /** Time after which a request stops deleting, in milliseconds. */
 const BUDGET_MS = 50_000;
-/** Maximum number of messages per transaction. Other changes in the organization wait for it only briefly. */
+/**
+ * Maximum number of messages per transaction. It is small, because other changes in the organization wait for the transaction.
+ */
 const BATCH = 100;
 
 /**
  * Deletes all messages of a topic that the viewer can read, newest first, in batches of one transaction each. When the topic
- * has no messages left, all users' policies for it are deleted.
+ * has no messages left, all users' visibility policies for the topic are deleted.
  *
  * @param topicName Name of the topic, at most 60 code points. Letter case and Unicode form do not matter.
- * @returns True if all messages are deleted. False if the time is used up and another call must continue.
+ * @returns True if all these messages are deleted. False if 50 seconds have passed and another call must continue.
  * @throws UnauthorizedPrincipalError if the viewer is not an administrator.
- * @throws BadRequestError if the channel does not exist, is archived or cannot be read by the viewer, or if the name is too
- * long.
+ * @throws NotFoundError if the channel does not exist, is archived or cannot be read by the viewer.
+ * @throws ValidationError if the name is too long.
  */
 export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string): Promise<boolean> {
   requireAdministrator(ctx);
-  const topic = topicNamed(ctx.viewer.realm, requireText('topic_name', topicName, { max: MAX_TOPIC_LENGTH }));
+  const topic = topicNamed(ctx.viewer.organization, requireText('topic_name', topicName, { max: MAX_TOPIC_LENGTH }));
   const deadline = ctx.app.now().getTime() + BUDGET_MS;
   return changing(async () => {
     for (;;) {
@@ -38,14 +40,14 @@ export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string
   });
 }
 
-/** Deletes one batch of messages. Returns whether no message is left that the viewer can read. */
+/** Deletes one batch of a topic's messages. Returns true if the topic has no further message that the viewer can read. */
 async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<boolean> {
-  const { app, viewer, realmId } = ctx;
+  const { app, work, viewer, organizationId } = ctx;
   // Access is checked again for each batch, because the viewer can lose it in the meantime.
   const channel = await accessChannelContent(ctx, channelId);
-  if (channel.isArchived) throw invalidChannelId();
-  return transact({ app, realmId }, async (tx, emit) => {
-    const place = { realm: viewer.realm, now: app.now() };
+  if (channel.isArchived) throw invalidChannelId(channelId);
+  return transact({ work, organizationId }, async (tx, emit) => {
+    const place = { organization: viewer.organization, now: app.now() };
     const rows = await tx.$queryRaw<{ id: bigint }[]>`
       SELECT m.id FROM message m
       WHERE ${isOf(channel, topic)} AND ${hasProtectedHistory(channel) ? receivedBy(viewer.id) : Prisma.sql`true`}
@@ -59,5 +61,5 @@ async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<
   });
 }
 
-const isOf = ({ id, realmId }: Channel, topic: string): Prisma.Sql =>
-  Prisma.sql`m.realm_id = ${realmId} AND m.channel_id = ${id} AND topic_key(m.topic) = topic_key(${topic})`;
+const isOf = ({ id, organizationId }: Channel, topic: string): Prisma.Sql =>
+  Prisma.sql`m.realm_id = ${organizationId} AND m.channel_id = ${id} AND topic_key(m.topic) = topic_key(${topic})`;

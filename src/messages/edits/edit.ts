@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { Ctx, Viewer } from '../../access/context.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
 import { emptyTopicName, RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
+import { ExpectationMismatchError, ForbiddenError, ValidationError } from '../../platform/errors.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import type { PlacedMessage } from '../access.ts';
 import { moveTopicDrafts } from '../drafts/move.ts';
 import { lockMessages, type PropagateMode } from '../locks.ts';
-import { requireReadableTopic } from '../sending/target.ts';
+import { invalidInTopic, requireReadableTopic } from '../sending/target.ts';
 import { type ContentEdit, prepareContent, writeFlags } from './content.ts';
-import { dropWhatIsGone, prepareMove, takePoliciesAlong, writeMove } from './move.ts';
-import { sendNotices, takeBackNotice } from './notices.ts';
+import { movePolicies, prepareMove, recordWholeMove, removeInaccessibleFlags, writeMove } from './move.ts';
+import { deleteOppositeNotice, sendNotices } from './notices.ts';
 import type { MessageMove, RequestedEdit } from './plan.ts';
 import { publishEdit } from './publish.ts';
 import { recordEdit } from './record.ts';
@@ -27,8 +27,8 @@ export interface MessageEdit {
    * refused.
    */
   readonly prevContentSha256?: string | undefined;
-  /** Name of the new topic. Truncated to 60 code points. */
-  readonly topic?: string | undefined;
+  /** Name of the new topic, or a function that returns it for the current name. Truncated to 60 code points. */
+  readonly topic?: string | ((current: string) => string) | undefined;
   readonly channelId?: number | undefined;
   /** Determines which other messages of the topic are moved too. */
   readonly propagateMode: PropagateMode;
@@ -42,9 +42,9 @@ export interface MessageEdit {
  * Edits the content of a message, or moves the message and other messages of its topic to another topic or channel. Users who
  * can read the messages are notified. Users who lose access to them receive the event of a deletion.
  *
- * @throws BadRequestError if the viewer cannot read the message, or is not (or no longer) permitted to edit or move it.
- * @throws BadRequestError if its channel is archived, or if the target channel or topic does not accept it.
- * @throws BadRequestError if nothing changes, or if the changes cannot be combined.
+ * @throws NotFoundError if the viewer cannot read the message or the target channel, or if one of their channels is archived.
+ * @throws ForbiddenError if the viewer is not (or no longer) permitted to edit or move the message, or to post in the target.
+ * @throws ValidationError if nothing changes, the changes cannot be combined, or the new content or topic is invalid.
  * @throws ExpectationMismatchError if the content differs from the content that the client edited.
  * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
  * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as for sending a message.
@@ -68,19 +68,21 @@ interface Change {
   readonly edit: MessageEdit;
 }
 
-/** Writes an edit that was checked, and then emits its events and notices. */
+/** Writes an edit that has passed all checks, and then emits its events and sends its notices. */
 async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, ...asked }: Change): Promise<void> {
   const { app, viewer } = ctx;
   const now = app.now();
-  const place = { realm: viewer.realm, now, deleter: viewer };
-  const taken = asked.move === null ? undefined : await takeBackNotice(tx, emit, place, asked.move);
-  const move = asked.move === null ? null : { ...asked.move, ids: asked.move.ids.filter((id) => id !== taken) };
+  const place = { organization: viewer.organization, now, deleter: viewer };
+  const deletedNoticeId = asked.move === null ? undefined : await deleteOppositeNotice(tx, emit, place, asked.move);
+  const move =
+    asked.move === null ? null : { ...asked.move, ids: asked.move.ids.filter((id) => id !== deletedNoticeId) };
   await recordEdit(tx, { message, move, content, editorId: viewer.id, now });
   if (content !== null) await writeFlags(tx, message, content);
   if (move !== null) {
-    await writeMove(tx, message.realmId, move, now);
-    await dropWhatIsGone(tx, emit, place, move);
-    await takePoliciesAlong(tx, emit, place, move);
+    await writeMove(tx, message.organizationId, move, now);
+    await removeInaccessibleFlags(tx, emit, place, move);
+    await recordWholeMove(tx, move);
+    await movePolicies(tx, emit, place, move);
   }
   publishEdit(emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
   // Drafts are moved after the event of the move was emitted: on that event, clients move the draft that the user is writing.
@@ -88,31 +90,35 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
   // No notices are sent if only the spelling of the topic changes (letter case, Unicode form).
   if (move === null || move.isSameTopic) return;
   const { notifiesOldTopic, notifiesNewTopic } = edit;
-  const tells = { oldTopic: notifiesOldTopic, newTopic: notifiesNewTopic, resolution: taken === undefined };
-  await sendNotices(tx, emit, { app, realm: viewer.realm }, viewer.user, move, tells);
+  const notices = { oldTopic: notifiesOldTopic, newTopic: notifiesNewTopic, resolution: deletedNoticeId === undefined };
+  await sendNotices(tx, emit, { app, organization: viewer.organization }, viewer.user, move, notices);
 }
 
 /**
- * Checks the parts of an edit that do not depend on the target. The checks have the order of the API specification. Returns the
- * edit without the values that would change nothing.
+ * Checks an edit, except for the permissions and time limits of a move. Runs the checks in the order of the API specification.
+ * Returns the edit without the values that would change nothing.
  *
- * @throws BadRequestError, ExpectationMismatchError if a check fails.
+ * @throws ForbiddenError, ValidationError, ExpectationMismatchError if a check fails.
  */
 function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now: Date): RequestedEdit {
   if (edit.content !== undefined) requireMayEditContent(viewer, message, now);
-  const named = edit.topic === undefined ? undefined : topicNamed(viewer.realm, edit.topic.trim());
+  const asked = (typeof edit.topic === 'function' ? edit.topic(message.topic) : edit.topic)?.trim();
+  const named = asked === undefined ? undefined : topicNamed(viewer.organization, asked);
   const requested: RequestedEdit = {
     content: edit.content,
     topic: named === message.topic ? undefined : named,
     channelId: edit.channelId === message.channelId ? undefined : edit.channelId,
   };
-  requireSomething(message, requested);
+  requireSomething(message, requested, edit);
   if (edit.propagateMode !== 'change_one' && requested.topic === undefined && requested.channelId === undefined) {
-    throw new BadRequestError('Invalid propagate_mode without topic edit');
+    throw new ValidationError('Invalid propagate_mode without topic edit', {
+      parameter: 'propagate_mode',
+      schemaMessage: 'Only a move can include other messages of the topic.',
+    });
   }
-  if (requested.topic !== undefined) requireTopicName(viewer, edit.topic?.trim() ?? '', message.topic);
+  if (requested.topic !== undefined) requireTopicName(viewer, asked ?? '', message.topic);
   if (requested.content !== undefined && requested.channelId !== undefined) {
-    throw new BadRequestError('Cannot change message content while changing channel');
+    throw new ValidationError('Cannot change message content while changing channel', { parameter: 'content' });
   }
   requireExpected(message, edit.prevContentSha256);
   return requested;
@@ -120,42 +126,61 @@ function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now:
 
 function requireMayEditContent(viewer: Viewer, message: PlacedMessage, now: Date): void {
   const objection = objectionToEditing(viewer, message, now);
-  if (objection !== undefined) throw new BadRequestError(objection);
+  if (objection !== undefined) throw new ForbiddenError(objection, { parameter: 'message_id' });
 }
 
 /** Returns the reason why a user cannot edit the content of a message that they can read. Undefined if they can edit it. */
 export function objectionToEditing(
-  { realm, id }: Pick<Viewer, 'realm' | 'id'>,
+  { organization, id }: Pick<Viewer, 'organization' | 'id'>,
   { senderId, sentAt }: Pick<PlacedMessage, 'senderId' | 'sentAt'>,
   now: Date,
 ): string | undefined {
-  if (!realmSetting(realm, 'allow_message_editing')) return 'Your organization has turned off message editing';
+  if (!organizationSetting(organization, 'allow_message_editing'))
+    return 'Your organization has turned off message editing';
   if (senderId !== id) return "You don't have permission to edit this message";
-  const isOver = isTooLate(sentAt, realmSetting(realm, 'message_content_edit_limit_seconds'), now);
+  const isOver = isTooLate(sentAt, organizationSetting(organization, 'message_content_edit_limit_seconds'), now);
   return isOver ? 'The time limit for editing this message has passed' : undefined;
 }
 
-function requireSomething({ channelId: standsIn }: PlacedMessage, { content, topic, channelId }: RequestedEdit): void {
+/**
+ * Checks that an edit changes something, and that it moves no direct message.
+ *
+ * @throws ValidationError if a check fails.
+ */
+function requireSomething(
+  { channelId: currentChannelId }: PlacedMessage,
+  { content, topic, channelId }: RequestedEdit,
+  given: Pick<MessageEdit, 'topic' | 'channelId'>,
+): void {
   if (content === undefined && topic === undefined && channelId === undefined) {
-    throw new BadRequestError('Nothing to change');
+    const targets = [
+      given.topic === undefined ? [] : ['topic'],
+      given.channelId === undefined ? [] : ['stream'],
+    ].flat();
+    throw new ValidationError('Nothing to change', { parameter: targets.length === 1 ? targets[0] : undefined });
   }
-  if (standsIn !== null) return;
-  if (channelId !== undefined) throw new BadRequestError('Direct messages cannot be moved to channels.');
-  if (topic !== undefined) throw new BadRequestError('Direct messages cannot have topics.');
+  if (currentChannelId !== null) return;
+  if (channelId !== undefined) {
+    throw new ValidationError('Direct messages cannot be moved to channels.', { parameter: 'stream' });
+  }
+  if (topic !== undefined) {
+    throw new ValidationError('Direct messages cannot have topics.', { parameter: 'topic' });
+  }
 }
 
 /**
  * Checks the name of the target topic.
  *
- * @param before Name of the current topic. A change of only the prefix of resolved topics is always readable.
- * @throws BadRequestError if the name is not allowed.
+ * @param before Name of the current topic. If the new name only adds or removes the prefix of resolved topics, it may contain
+ * unreadable characters.
+ * @throws ValidationError if the name is not allowed.
  */
-function requireTopicName({ realm }: Viewer, name: string, before: string): void {
-  if (name === RESOLVED_PREFIX.trim() || name === RESOLVED_PREFIX + emptyTopicName(realm)) {
-    throw new BadRequestError('General chat cannot be marked as resolved');
+function requireTopicName({ organization }: Viewer, name: string, before: string): void {
+  if (name === RESOLVED_PREFIX.trim() || name === RESOLVED_PREFIX + emptyTopicName(organization)) {
+    throw new ValidationError('General chat cannot be marked as resolved', { parameter: 'topic' });
   }
   const position = unprintableAt(name);
-  if (position !== undefined) throw new BadRequestError(`Invalid character in topic, at position ${position}!`);
+  if (position !== undefined) throw invalidInTopic(position);
   if (unresolved(name) !== unresolved(before)) requireReadableTopic(name);
 }
 

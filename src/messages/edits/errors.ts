@@ -8,7 +8,7 @@ interface Movable {
   readonly allowed: number;
 }
 
-/** Error for a move of a topic of which some messages are too old for the viewer to move. */
+/** Error for a move of a topic that has messages too old for the viewer to move. */
 export class MoveMessagesTimeLimitExceededError extends defineError(
   'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
   ({ firstAllowedId, total, allowed }: Movable) => ({
@@ -18,5 +18,6 @@ export class MoveMessagesTimeLimitExceededError extends defineError(
       total_messages_in_topic: total,
       total_messages_allowed_to_move: allowed,
     },
+    parameter: 'propagate_mode',
   }),
 ) {}

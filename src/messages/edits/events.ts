@@ -18,9 +18,9 @@ export type EditedSnapshot = Omit<MessageEventSnapshot, 'content' | 'renderedCon
 };
 
 /**
- * Maximum length of the previous HTML in the event of an edit, in characters. Longer HTML is omitted, but the edit history has
- * it. HTML can be a hundred times as long as its Markdown. With the HTML of both versions, the event would be twice as long as
- * the event of a new message.
+ * Maximum length of the previous HTML in the event of an edit, in UTF-16 code units. Longer HTML is omitted from the event, but
+ * not from the edit history. HTML can be a hundred times as long as its Markdown. With the HTML of both versions, the event
+ * would be twice as long as the event of a new message.
  */
 export const MAX_ORIG_HTML = 65_536;
 
@@ -31,12 +31,16 @@ export interface UpdatedPayload {
   readonly timestamp: number;
   /** Time of the change, in ISO 8601 with milliseconds. Absent in events logged by previous versions. */
   readonly at?: string | undefined;
-  /** Id of the message that the editor selected. If the recipients cannot read that message, the last of `ids`. */
+  /** Id of the message that the editor selected. If the recipients cannot read that message, this is the last of `ids`. */
   readonly id: number;
   /** Ids of the moved messages, ascending, or id of the edited message. */
   readonly ids: readonly number[];
   /** Id and name of the channel before the change. Null for a direct message. */
   readonly channel: { readonly id: number; readonly name: string } | null;
+  /** Name of the topic before the change. "" for a direct message. Absent in events logged by previous versions. */
+  readonly topic?: string | undefined;
+  /** Id of the conversation. Null for a channel message. Absent in events logged by previous versions. */
+  readonly conversationId?: number | null | undefined;
   /** Details of the move. Null if no message was moved. */
   readonly move: {
     readonly propagateMode: PropagateMode;
@@ -63,9 +67,15 @@ export interface UpdatedPayload {
   } | null;
   /** Flags of the message `id` for all recipients. */
   readonly flags: RecipientFlags;
-  /** The message `id` after the change. Absent if the change does not contain all data of the message. */
+  /**
+   * Data of the message `id` after the change. Present only if the sender edited the content of a channel message that stays in
+   * its channel, and the recipients can read that message.
+   */
   readonly message?: EditedSnapshot | undefined;
-  /** Reactions to the message `id`. Absent if there are too many, and in events logged by previous versions. */
+  /**
+   * Reactions to the message `id`. Absent if there are too many reactions, if `message` is absent, and in events logged by
+   * previous versions.
+   */
   readonly reactions?: readonly EventEmoji[] | undefined;
   /** Name of the empty topic for clients without the capability `empty_topic_name`. */
   readonly emptyTopicName: string;
@@ -77,10 +87,8 @@ export const messageUpdated = defineEvent(
   undefined,
   (payload: UpdatedPayload): UpdatedPayload => payload,
   {
-    // The rendering also depends on whether the recipient is the editor: users see their own email address even if it is hidden
-    // from other users.
-    perUser: ({ flags, editorId, reactions = [] }, { userId }) =>
-      `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId} ${classOfReactor(reactions, userId)}`,
+    perUser: ({ flags, reactions = [] }, { userId }) =>
+      `${toWireFlags(flagsOf(flags, userId)).join()} ${classOfReactor(reactions, userId)}`,
     render: renderUpdate,
     facts: (payload, { userId }): RecipientUpdate => ({
       ...payload,
@@ -90,7 +98,7 @@ export const messageUpdated = defineEvent(
   },
 );
 
-/** The payload of an edit or move, with the flags and reactions that one recipient sees. */
+/** The payload of an edit or move as one recipient sees it, with the flags and reactions for this recipient. */
 export interface RecipientUpdate extends Omit<UpdatedPayload, 'flags' | 'reactions'> {
   readonly flags: UserFlags;
   readonly reactions?: SeenReactions | undefined;
@@ -124,23 +132,31 @@ function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): 
   };
 }
 
-/** Payload of the event of deleted messages: ids in one topic or conversation. */
+/**
+ * Payload of the event of messages that were deleted, or that the recipients can no longer read. All of the messages were in
+ * one topic or one conversation.
+ */
 export interface DeletedPayload {
   /** Ids of the messages, ascending. */
   readonly ids: readonly number[];
   /** Channel and topic of the messages. Null for direct messages. */
   readonly place: { readonly channelId: number; readonly topic: string } | null;
+  /** Id of the conversation. Null for channel messages. Absent in events logged by previous versions. */
+  readonly conversationId?: number | null | undefined;
   readonly emptyTopicName: string;
 }
 
-/** Event for users who could read the messages. The messages were deleted, or the recipients lost access to them. */
+/** Data from which GraphQL fields of deleted messages are answered without a database read: where the messages were. */
+export type ProjectedDeletion = Pick<DeletedPayload, 'place' | 'conversationId'>;
+
+/** Event for users who could read the messages. Either the messages were deleted, or the recipients lost access to them. */
 export const messagesDeleted = defineEvent(
   'delete_message',
   undefined,
   (payload: DeletedPayload): DeletedPayload => payload,
   {
     width: ({ ids }) => ids.length,
-    facts: ({ place }): Pick<DeletedPayload, 'place'> => ({ place }),
+    facts: ({ place, conversationId }): ProjectedDeletion => ({ place, conversationId }),
     render: renderDeletion,
   },
 );

@@ -1,4 +1,4 @@
-import { type EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { channelReference, channelToBeSeen, namedChannel } from '../../channels/event-projections.ts';
@@ -8,55 +8,67 @@ import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import {
   editProjection,
-  messageOfResolved,
-  messageOfSpellings,
   messageReference,
   movedMessage,
+  movedMessageWithoutName,
   type ProjectedEdit,
   type ProjectedMove,
+  resolvedMessage,
 } from '../event-projections.ts';
 import { Message } from '../graphql.ts';
-import type { DeletedPayload, RecipientUpdate } from './events.ts';
+import { type NamedTopic, topicId } from '../topic-ids.ts';
+import { Topic } from '../topics/graphql.ts';
+import type { ProjectedDeletion, RecipientUpdate } from './events.ts';
 import { PropagateModeEnum } from './graphql.ts';
 
 type UpdateSource = EventSource<unknown, RecipientUpdate>;
 
 const isEditKnown = ({ message, content }: RecipientUpdate): boolean => message !== undefined && content !== null;
 
-/** Returns the event projection of the message that the event is about. */
-function factsOfUpdated({ facts }: UpdateSource): EventProjection {
-  return isEditKnown(facts) ? editProjection(facts) : factsOfMoved(facts);
+/** Returns the event projection of the edited or moved message to which the `id` of an event refers. */
+function projectionOfUpdated({ facts }: UpdateSource): EventProjection {
+  return isEditKnown(facts) ? editProjection(facts) : projectionOfMoved(facts);
 }
 
 /**
- * Returns the event projection of a moved message, with its new location. If no message was moved, the projection has only the
- * id.
+ * Returns the event projection of a moved message, with its new location. If the event is not about a move, the projection has
+ * only the message id.
  */
-function factsOfMoved({ move }: RecipientUpdate): EventProjection {
+function projectionOfMoved({ move }: RecipientUpdate): EventProjection {
   if (move === null) return messageReference;
-  if (move.topic === null) return move.isOneSpelling === true ? movedMessage : messageOfSpellings;
+  if (move.topic === null) return move.isOneSpelling === true ? movedMessage : movedMessageWithoutName;
   const isResolution = move.channelId === null && isResolved(move.topic) !== isResolved(move.origTopic);
-  return isResolution ? messageOfResolved : movedMessage;
+  return isResolution ? resolvedMessage : movedMessage;
 }
 
-/** Returns the event projection for the messages in the event's list. One projection applies to all messages of a move. */
-const factsOfEach = (source: UpdateSource): EventProjection =>
-  source.facts.move === null ? factsOfUpdated(source) : factsOfMoved(source.facts);
+/**
+ * Returns the event projection that applies to each message in the event's list of messages. All messages of a move share one
+ * projection.
+ */
+const projectionOfEach = (source: UpdateSource): EventProjection =>
+  source.facts.move === null ? projectionOfUpdated(source) : projectionOfMoved(source.facts);
 
 /**
  * Returns the event projection of the previous channel. Recipients can read the messages in the target channel, but some may
  * not be able to see the source channel.
  */
-const factsOfOrigChannel = ({ facts: { move } }: UpdateSource) =>
+const projectionOfOrigChannel = ({ facts: { move } }: UpdateSource) =>
   move === null || move.channelId === null ? namedChannel : channelToBeSeen;
 
-/** Returns a message of the event in the form that the projection from `factsOfUpdated` reads. */
+/** Event projection of the topic from which messages were moved. Not all recipients of the event can see it. */
+const topicToBeSeen = new EventProjection<NamedTopic>('Topic', { idOf: topicId, isSeen: false }, {});
+
+/** Returns the topic from which an event moved messages. Null if it moved none. */
+const origTopicIn = ({ facts: { channel, move } }: UpdateSource): NamedTopic | null =>
+  channel === null || move === null ? null : { channelId: channel.id, name: move.origTopic };
+
+/** Returns the data from which `projectionOfUpdated` computes the GraphQL fields of a message of the event. */
 const updated = (facts: RecipientUpdate, id: number): ProjectedEdit | ProjectedMove | number =>
   isEditKnown(facts) ? (facts as ProjectedEdit) : moved(facts, id);
 
 /**
- * Returns a message of the event in the form that the projection from `factsOfMoved` reads. If no message was moved, this is
- * the id.
+ * Returns the data from which `projectionOfMoved` computes the GraphQL fields of a message of the event. If no message was
+ * moved, this is the message id.
  */
 function moved(facts: RecipientUpdate, id: number): ProjectedMove | number {
   const { move, channel } = facts;
@@ -90,14 +102,16 @@ eventType<unknown, RecipientUpdate>(
     message: t.field({
       type: Message,
       nullable: true,
-      description: 'The message whose content changed. If none did: the message that was selected for the move.',
-      ...projectedFromEvent(factsOfUpdated, ({ facts }: UpdateSource) => updated(facts, facts.id)),
+      description:
+        'The message whose content changed. If no content changed: the message that was selected for the move.',
+      ...projectedFromEvent(projectionOfUpdated, ({ facts }: UpdateSource) => updated(facts, facts.id)),
     }),
     messages: t.field({
       type: [Message],
       nullable: { list: false, items: true },
-      description: 'All moved messages, in the order in which they were sent. If none moved: the edited message.',
-      ...projectedFromEvent(factsOfEach, ({ facts }: UpdateSource) =>
+      description:
+        'All moved messages, in the order in which they were sent. If no message was moved: the edited message.',
+      ...projectedFromEvent(projectionOfEach, ({ facts }: UpdateSource) =>
         facts.ids.map((id) => (facts.move === null ? updated(facts, id) : moved(facts, id))),
       ),
     }),
@@ -105,17 +119,29 @@ eventType<unknown, RecipientUpdate>(
       type: Channel,
       nullable: true,
       description: 'Previous channel. Null for a direct message, and if the user cannot see the channel.',
-      ...projectedFromEvent(factsOfOrigChannel, ({ facts }: UpdateSource) => facts.channel),
+      ...projectedFromEvent(projectionOfOrigChannel, ({ facts }: UpdateSource) => facts.channel),
+    }),
+    origTopic: t.field({
+      type: Topic,
+      nullable: true,
+      description:
+        'Previous topic. If all its messages were moved, its `movedTo` is the topic that has them now. Null if no ' +
+        'message was moved. Also null if the viewer can read no message of this topic and none of the moved ' +
+        'messages.',
+      ...projectedFromEvent(
+        (source: UpdateSource) => (origTopicIn(source) === null ? undefined : topicToBeSeen),
+        origTopicIn,
+      ),
     }),
     origTopicName: t.string({
       nullable: true,
-      description: 'Name of the previous topic. Null if no message moved.',
+      description: 'Name of the previous topic. Null if no message was moved.',
       resolve: ({ facts }) => facts.move?.origTopic ?? null,
     }),
     propagateMode: t.field({
       type: PropagateModeEnum,
       nullable: true,
-      description: 'The messages of the topic that were moved together. Null if no message moved.',
+      description: 'The messages of the topic that were moved together. Null if no message was moved.',
       resolve: ({ facts }) => facts.move?.propagateMode ?? null,
     }),
     origContent: t.string({
@@ -139,9 +165,9 @@ interface DeleteBody {
   readonly message_ids?: readonly number[];
 }
 
-type DeletedSource = EventSource<DeleteBody, Pick<DeletedPayload, 'place'>>;
+type DeletedSource = EventSource<DeleteBody, ProjectedDeletion>;
 
-eventType<DeleteBody, Pick<DeletedPayload, 'place'>>(
+eventType<DeleteBody, ProjectedDeletion>(
   'delete_message',
   undefined,
   'MessagesDeletedEvent',

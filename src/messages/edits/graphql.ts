@@ -1,4 +1,5 @@
 import { signedIn } from '../../access/context.ts';
+import { administersOrganization } from '../../access/roles.ts';
 import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
@@ -12,17 +13,22 @@ import { htmlDiff } from '../../markdown/diff.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { ExpectationMismatchError } from '../../platform/errors.ts';
+import type { MessagePage } from '../channel-messages.ts';
 import { historyPolicy, historySteps } from '../edit-history.ts';
-import { Message, readBack } from '../graphql.ts';
-import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
+import { changeableChannel, Message, readBack } from '../graphql.ts';
 import { viewerAsSender } from '../sending/loaders.ts';
+import { messageTexts } from '../text-budget.ts';
+import { topicMessages } from '../topic-loaders.ts';
+import { TopicRef, topicIn } from '../topic-ref.ts';
 import { lastMessageOf, Topic, topicAt } from '../topics/graphql.ts';
+import { findTopics, type TopicKey } from '../topics/topics.ts';
 import { deleteMessage, objectionToDeleting } from './delete.ts';
 import { objectionToEditing, updateMessage } from './edit.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
 import { comparisons, editsOf, snapshotBudget } from './loaders.ts';
 import { mayMove, mayResolve } from './move.ts';
+import { markResolved } from './resolve.ts';
 
 export const PropagateModeEnum = builder.enumType('PropagateMode', {
   description: 'The messages of a topic that are moved together with the selected message.',
@@ -33,24 +39,27 @@ export const PropagateModeEnum = builder.enumType('PropagateMode', {
   } as const,
 });
 
+const CHANGED_AT = 'Time at which the message was sent or edited.';
+
 const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement({
   description: 'State of a message when it was sent, or after an edit.',
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'Time at which the message was sent or edited.' }),
+    changedAt: t.expose('at', { type: 'DateTime', description: CHANGED_AT }),
+    at: t.expose('at', { type: 'DateTime', description: CHANGED_AT, deprecationReason: 'Use `changedAt`.' }),
     editor: t.field({
       type: User,
       description: 'The sender, or the user who made the edit.',
       resolve: byKey(usersById, ({ userId }) => userId),
     }),
     topicName: t.string({
-      description: 'Name of the topic at that time. Empty for a direct message, and for the empty topic.',
+      description: 'Name of the topic in this state. Empty for a direct message, and for the empty topic.',
       resolve: ({ state }) => state.topic,
     }),
     topic: t.field({
       type: Topic,
       nullable: true,
       description:
-        'Topic at that time. Null for a direct message, and if the topic has no message that the viewer can read.',
+        'Topic in this state. Null for a direct message, and if the topic has no message that the viewer can read.',
       resolve: ({ state: { channelId, topic } }, _args, ctx) => topicAt(ctx, channelId, topic),
     }),
     prevTopicName: t.string({
@@ -61,7 +70,7 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Channel at that time. Null for a direct message, and if the viewer cannot see the channel.',
+      description: 'Channel in this state. Null for a direct message, and if the viewer cannot see the channel.',
       resolve: ({ state }, _args, ctx) => nodeOf(ctx, 'Channel', state.channelId),
     }),
     prevChannel: t.field({
@@ -73,19 +82,24 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
         nodeOf(ctx, 'Channel', step?.showsChannel === true ? step.before.channelId : null),
     }),
     content: t.string({
-      description: 'Content at that time, as flavored Markdown.',
-      resolve: ({ state }) => state.content,
+      description: 'Content in this state, as flavored Markdown.',
+      resolve: ({ state }, _args, ctx) => messageTexts(ctx).taken(state.content),
     }),
-    renderedContent: t.string({ description: '`content` as HTML.', resolve: ({ state }) => state.renderedContent }),
+    renderedContent: t.string({
+      description: '`content` as HTML.',
+      resolve: ({ state }, _args, ctx) => messageTexts(ctx).taken(state.renderedContent),
+    }),
     prevContent: t.string({
       nullable: true,
       description: 'Content before the edit, as flavored Markdown. Null if the edit did not change it.',
-      resolve: ({ step }) => (step?.showsContent === true ? step.before.content : null),
+      resolve: ({ step }, _args, ctx) =>
+        step?.showsContent === true ? messageTexts(ctx).taken(step.before.content) : null,
     }),
     prevRenderedContent: t.string({
       nullable: true,
       description: '`prevContent` as HTML. Null if the edit did not change the content.',
-      resolve: ({ step }) => (step?.showsContent === true ? step.before.renderedContent : null),
+      resolve: ({ step }, _args, ctx) =>
+        step?.showsContent === true ? messageTexts(ctx).taken(step.before.renderedContent) : null,
     }),
     contentHtmlDiff: t.string({
       nullable: true,
@@ -95,7 +109,7 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
         if (step?.showsContent !== true) return null;
         const { work, budget } = comparisons(ctx);
         await work.pause();
-        return htmlDiff(step.before.renderedContent, step.after.renderedContent, budget);
+        return messageTexts(ctx).taken(htmlDiff(step.before.renderedContent, step.after.renderedContent, budget));
       },
     }),
   }),
@@ -112,10 +126,10 @@ builder.prismaObjectField(Message, 'editHistory', (t) =>
       type: MessageSnapshot,
       description:
         'States of the message since it was sent, oldest first, as far as the organization shows them. Empty if the ' +
-        'organization does not show edit histories. All snapshots of an operation have at most 8 MiB of content and HTML: ' +
-        'enough for all versions of any message. An operation that selects more is refused.',
+        'organization does not show edit histories. An operation that selects snapshots with more than 8 MiB of ' +
+        'content and HTML is refused. All versions of one message are always below this limit.',
       resolve: async (message, args, ctx) => {
-        const policy = historyPolicy(signedIn(ctx).viewer.realm);
+        const policy = historyPolicy(signedIn(ctx).viewer.organization);
         if (policy === 'none') return pageOfList([], args);
         const steps = historySteps(message, await editsOf(ctx).load(message.id), policy);
         const page = pageOfList(toSnapshots(message, steps, policy), args);
@@ -126,15 +140,6 @@ builder.prismaObjectField(Message, 'editHistory', (t) =>
     SnapshotConnection,
   ),
 );
-
-/**
- * Returns a message's channel, and whether the message can be changed. It can if it is a direct message, or if the channel is
- * visible to the viewer and not archived.
- */
-async function changeableChannel(ctx: GraphQLContext, { channelId }: { readonly channelId: number | null }) {
-  const channel = await nodeOf(ctx, 'Channel', channelId);
-  return { channel, isChangeable: channelId === null || channel?.isArchived === false };
-}
 
 builder.prismaObjectFields(Message, (t) => ({
   viewerCanEdit: t.boolean({
@@ -169,17 +174,51 @@ builder.prismaObjectFields(Message, (t) => ({
   }),
 }));
 
+/**
+ * Returns the oldest message of a topic that the viewer can read, and its channel. A move of the whole topic is refused if the
+ * time limit of the oldest message has passed. Null if the viewer can read no message of the topic, or if its channel is
+ * archived.
+ */
+async function changeableTopic(ctx: GraphQLContext, { channelId, name }: TopicKey) {
+  const [oldest] = await topicMessages(ctx, { channelId, name }, OLDEST);
+  const message = await nodeOf(ctx, 'Message', oldest ?? null);
+  if (message === null) return null;
+  const { channel, isChangeable } = await changeableChannel(ctx, message);
+  return channel === null || !isChangeable ? null : { channel, message };
+}
+
+const OLDEST: MessagePage = { above: 0, below: Number.MAX_SAFE_INTEGER, newestFirst: false, limit: 1 };
+
 builder.objectFields(Topic, (t) => ({
+  viewerCanDelete: t.boolean({
+    description:
+      'Whether the viewer can delete the messages of the topic now. False for a topic without messages that the viewer ' +
+      'can read.',
+    resolve: async (topic, _args, ctx) => {
+      if (!administersOrganization(signedIn(ctx))) return false;
+      const message = await lastMessageOf(ctx, topic);
+      return message !== null && (await changeableChannel(ctx, message)).isChangeable;
+    },
+  }),
+  viewerCanMove: t.boolean({
+    description:
+      'Whether the viewer can move all messages of the topic now, to another topic or channel. The target can have ' +
+      'further restrictions. False for a topic without messages that the viewer can read.',
+    resolve: async (topic, _args, ctx) => {
+      const found = await changeableTopic(ctx, topic);
+      if (found === null) return false;
+      return mayMove(await viewerAsSender(ctx), signedIn(ctx).viewer, found.channel, found.message);
+    },
+  }),
   viewerCanResolve: t.boolean({
     description:
       'Whether the viewer can mark the topic as resolved or unresolved now, which moves all its messages. Always false ' +
       'for the empty topic.',
     resolve: async (topic, _args, ctx) => {
-      const message = await lastMessageOf(ctx, topic);
-      if (message === null || topic.name === '') return false;
-      const { channel, isChangeable } = await changeableChannel(ctx, message);
-      if (channel === null || !isChangeable) return false;
-      return mayResolve(await viewerAsSender(ctx), signedIn(ctx).viewer, channel, message);
+      if (topic.name === '') return false;
+      const found = await changeableTopic(ctx, topic);
+      if (found === null) return false;
+      return mayResolve(await viewerAsSender(ctx), signedIn(ctx).viewer, found.channel, found.message);
     },
   }),
 }));
@@ -200,10 +239,10 @@ mutation('editMessage', {
     editedMessage: {
       type: Message,
       nullable: true,
-      description: 'The edited message. Null if it was deleted in the meantime.',
+      description: 'The edited message. Null if it was deleted before the response was read.',
     },
   }),
-  errors: [ExpectationMismatchError, WildcardMentionNotAllowedError],
+  errors: [ExpectationMismatchError],
   resolve: async (ctx, { messageId, content, prevContentSha256 }) => {
     await updateMessage(ctx, messageId, {
       content,
@@ -238,14 +277,9 @@ mutation('moveMessages', {
   description: 'Moves a message, optionally with others of its topic, to another topic or channel or both.',
   input: (t) => ({
     messageId: t.id({ ...refersTo('Message'), description: 'Id of the message to move.' }),
-    topic: t.string({
-      required: false,
-      description: 'Name of the target topic. Truncated to 60 characters. Absent: unchanged.',
-    }),
-    channelId: t.id({
-      ...refersTo('Channel'),
-      required: false,
-      description: 'Id of the target channel. Absent: unchanged.',
+    to: t.field({
+      type: TopicRef,
+      description: 'Target topic. If no topic has the name, it is truncated to 60 characters and a new topic begins.',
     }),
     propagateMode: t.field({
       type: PropagateModeEnum,
@@ -272,10 +306,11 @@ mutation('moveMessages', {
     },
   }),
   errors: [MoveMessagesTimeLimitExceededError],
-  resolve: async (ctx, { messageId, topic, channelId, ...how }) => {
+  resolve: async (ctx, { messageId, to, ...how }) => {
+    const { channelId, name } = await topicIn(ctx, to);
     await updateMessage(ctx, messageId, {
-      topic: topic ?? undefined,
-      channelId: channelId ?? undefined,
+      topic: name,
+      channelId,
       propagateMode: how.propagateMode ?? 'change_one',
       notifiesOldTopic: how.sendNotificationToOldTopic ?? false,
       notifiesNewTopic: how.sendNotificationToNewTopic ?? true,
@@ -283,6 +318,30 @@ mutation('moveMessages', {
     return { movedMessage: await readBack(ctx, messageId) };
   },
 });
+
+for (const [name, isWanted, description] of [
+  ['resolveTopic', true, 'Marks a topic as resolved: moves all its messages to the name with the mark.'],
+  ['unresolveTopic', false, 'Marks a topic as unresolved: moves all its messages to the name without the mark.'],
+] as const) {
+  mutation(name, {
+    description: `${description} Changes nothing if the topic is already in this state.`,
+    input: (t) => ({ topic: t.field({ type: TopicRef, description: 'The topic. It must have messages.' }) }),
+    payload: () => ({
+      topic: {
+        type: Topic,
+        nullable: true,
+        description:
+          'The topic under its new name and id. Null if it was moved or deleted before the response was read.',
+      },
+    }),
+    errors: [MoveMessagesTimeLimitExceededError],
+    resolve: async (ctx, { topic }) => {
+      const key = await markResolved(ctx, await topicIn(ctx, topic), isWanted);
+      const [found] = await findTopics(ctx, [key]);
+      return { topic: found == null ? null : { ...found, channelId: key.channelId } };
+    },
+  });
+}
 
 mutation('deleteMessage', {
   description: 'Deletes a message.',

@@ -2,51 +2,68 @@ import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/loading/context.ts';
 import { sharedBudget } from '../../markdown/diff.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { LongWork } from '../../platform/time-slices.ts';
 import { TOTALS } from '../../platform/totals.ts';
 import { bytesOfEdits, readEdits, type StoredEdit } from '../stored-edits.ts';
 import type { Snapshot } from './history.ts';
 
 /**
- * Maximum number of bytes of Markdown and HTML of edits that are loaded for one response. The longest history of one message
- * fits. A query can select each text up to four times, so a response contains at most four times this size, which is about that
- * of the largest page of messages.
+ * Maximum number of bytes of Markdown and HTML of edits that one operation loads. The longest history of one message fits. The
+ * response can contain each text several times: its size is limited by `messageTexts`.
  */
 const MAX_BYTES = TOTALS.versions_per_message_total_bytes.max;
 /**
- * Maximum number of bytes of snapshots in one response. The content of a message counts for each of its snapshots, including
- * moves.
+ * Maximum total size in bytes of the snapshots in one response. Each snapshot counts with its full content, even if a move made
+ * the snapshot.
  */
 const MAX_SNAPSHOT_BYTES = 2 * MAX_BYTES;
 
-const tooLong = () => new BadRequestError('The edit histories are too large for one reply. Request fewer.');
+const tooLong = () => new ValidationError('The edit histories are too large for one reply. Request fewer.');
 
 /**
- * Loads the stored edits and moves of messages by message id, in any order. Of old histories that exceed the limits of
- * `readEdits`, some are omitted.
+ * Loads the stored edits and moves of messages by message id, in any order. If an old history exceeds the limits of
+ * `readEdits`, some of its edits are omitted.
  *
- * @throws BadRequestError if the histories of several messages together exceed `MAX_BYTES`.
+ * @throws ValidationError if the histories of several messages together exceed `MAX_BYTES`.
  */
-export const editsOf = perOperation(
-  (ctx) =>
-    new DataLoader<bigint, readonly StoredEdit[], string>(
-      async (ids) => {
-        const { app, realmId } = signedIn(ctx);
-        if (ids.length > 1 && (await bytesOfEdits(app.db, realmId, ids)) > MAX_BYTES) throw tooLong();
-        const rows = await readEdits(app.db, realmId, ids, { readsHtml: true });
-        const byMessage = Map.groupBy(rows, ({ messageId }) => messageId);
-        return ids.map((id) => byMessage.get(id) ?? []);
-      },
-      { cacheKeyFn: String },
-    ),
-);
+export const editsOf = perOperation((ctx) => {
+  let loadedBytes = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  const load = async (ids: readonly bigint[]) => {
+    const { work, organizationId } = signedIn(ctx);
+    // The first history of an operation always fits, so its size need not be read.
+    if (ids.length > 1 || loadedBytes > 0) {
+      if (loadedBytes + (await bytesOfEdits(work.db, organizationId, ids)) > MAX_BYTES) throw tooLong();
+    }
+    const rows = await readEdits(work.db, organizationId, ids, { readsHtml: true });
+    for (const row of rows) loadedBytes += bytesIn(row);
+    const byMessage = Map.groupBy(rows, ({ messageId }) => messageId);
+    return ids.map((id) => byMessage.get(id) ?? []);
+  };
+  return new DataLoader<bigint, readonly StoredEdit[], string>(
+    (ids) => {
+      // Batches are loaded one after another, so that each counts the bytes of those before it.
+      const own = last.then(() => load(ids));
+      last = own.catch(() => {});
+      return own;
+    },
+    { cacheKeyFn: String },
+  );
+});
 
-/** Counter of the bytes of snapshots that the operation can still return. */
+const bytesIn = ({ prevContent, prevRenderedContent }: StoredEdit): number =>
+  Buffer.byteLength(prevContent ?? '') + Buffer.byteLength(prevRenderedContent ?? '');
+
+/** Limit of the total size of edit-history snapshots that a GraphQL operation returns. */
 export const snapshotBudget = perOperation(() => {
   let left = MAX_SNAPSHOT_BYTES;
   return {
-    /** @throws BadRequestError if the snapshots of the operation exceed the size of a response. */
+    /**
+     * Counts snapshots against the limit.
+     *
+     * @throws ValidationError if all snapshots of the operation together exceed `MAX_SNAPSHOT_BYTES`.
+     */
     take(snapshots: readonly Snapshot[]): void {
       for (const { state } of snapshots)
         left -= Buffer.byteLength(state.content) + Buffer.byteLength(state.renderedContent);
@@ -55,5 +72,8 @@ export const snapshotBudget = perOperation(() => {
   };
 });
 
-/** Work of comparing versions in an operation. All comparisons share one time limit and yield to the event loop. */
+/**
+ * State that all comparisons of versions in an operation share: the time slice after which they yield to the event loop, and
+ * the limit of their total work.
+ */
 export const comparisons = perOperation(() => ({ work: new LongWork(), budget: sharedBudget() }));

@@ -1,17 +1,17 @@
 import type { Viewer } from '../../access/context.ts';
-import { type ChannelActor, channelActor, mayInRealm } from '../../access/permissions/require.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
-import { invalidChannelId, readsChannel } from '../../channels/access.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
+import { type ChannelActor, channelActor, mayInOrganization } from '../../access/permissions/require.ts';
+import { hasProtectedHistory, invalidChannelId, readsChannel } from '../../channels/access.ts';
 import { userIdsReading } from '../../channels/audience.ts';
 import { administersChannel } from '../../channels/seen-channel.ts';
 import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import type { Emit } from '../../events/log.ts';
-import { type Channel, Prisma, type Realm } from '../../generated/prisma/client.ts';
+import { type Channel, type Organization, Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ForbiddenError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isModerator } from '../../platform/roles.ts';
-import { hasProtectedHistory, type PlacedMessage, receivedBy } from '../access.ts';
+import { type PlacedMessage, receivedBy } from '../access.ts';
 import { removeUnreadableStars } from '../flags/unreadable-stars.ts';
 import type { PropagateMode } from '../locks.ts';
 import {
@@ -19,10 +19,13 @@ import {
   holdAny,
   holdersOf,
   holdsInChannel,
+  mayNotPost,
+  mayNotSend,
   requireMayCreateTopic,
   requireTopicPolicy,
 } from '../sending/target.ts';
 import { moveTopicPolicies } from '../topic-policies/service.ts';
+import { recordTopicMove } from '../topics/topic-moves.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import type { MessageMove, RequestedEdit } from './plan.ts';
 import { GRACE_SECONDS, isTooLate } from './time-limits.ts';
@@ -35,10 +38,11 @@ interface MoveRequest {
 }
 
 /**
- * Checks a requested move and returns it in full. Null if the edit does not move the message. The checks have the order of the
- * API specification.
+ * Checks a requested move and determines its details. Returns null if the edit does not move the message. Runs the checks in
+ * the order of the API specification.
  *
- * @throws BadRequestError, TopicPolicyError, MoveMessagesTimeLimitExceededError if the move is not permitted.
+ * @throws NotFoundError if the viewer cannot read the target channel, or if it is archived.
+ * @throws ForbiddenError, TopicPolicyError, MoveMessagesTimeLimitExceededError if the move is not permitted.
  */
 export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, now: Date): Promise<MessageMove | null> {
   const { message, ids, requested, mode } = asked;
@@ -47,17 +51,17 @@ export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, no
   const actor = await channelActor(tx, viewer, now);
   const to = requested.channelId === undefined ? from : await accessTargetChannel(tx, actor, requested.channelId);
   const topic = requested.topic ?? message.topic;
-  requireTopicPolicy(viewer.realm, to, topic);
-  const resolution = requested.topic === undefined ? null : resolutionOf(viewer.realm, message.topic, topic);
+  requireTopicPolicy(viewer.organization, to, topic);
+  const resolution = requested.topic === undefined ? null : resolutionOf(viewer.organization, message.topic, topic);
   const attempt: MoveAttempt = { tx, viewer, actor, message, from, to, now };
   if (requested.topic !== undefined) await requireMayChangeTopic(attempt, resolution);
   if (to.id !== from.id) await requireMayChangeChannel(attempt);
   if (mode === 'change_all' && !isModerator(viewer.role)) await requireAllInTime(attempt, requested, ids);
   const surroundings = await surroundingsOf(attempt, topic, ids);
   if (surroundings.isNewTopic && resolution === null) await requireMayCreateTopic(tx, viewer, to, now);
-  const moved = to.id === from.id ? await named(tx, message.realmId, ids, { not: topic }) : ids;
+  const moved = to.id === from.id ? await named(tx, message.organizationId, ids, { not: topic }) : ids;
   const isOneSpelling =
-    topic !== message.topic || (await named(tx, message.realmId, ids, { not: message.topic })).length === 0;
+    topic !== message.topic || (await named(tx, message.organizationId, ids, { not: message.topic })).length === 0;
   const toggled = to.id === from.id ? resolution : null;
   const names = { topic, isOneSpelling, resolution: toggled, oldTopic: message.topic };
   return { from, to, ...names, ids: moved, ...surroundings };
@@ -74,21 +78,29 @@ interface MoveAttempt {
 }
 
 async function accessTargetChannel(tx: Tx, actor: ChannelActor, channelId: number): Promise<Channel> {
-  const { realm } = actor.person;
+  const { organization } = actor.person;
   const channel = isRowId(channelId)
-    ? await tx.channel.findFirst({ where: { id: channelId, realmId: realm.id } })
+    ? await tx.channel.findFirst({ where: { id: channelId, organizationId: organization.id } })
     : null;
-  if (channel === null || channel.isArchived) throw invalidChannelId();
-  if (!readsChannel(actor, channel, await isSubscribed(tx, actor.person, channelId))) throw invalidChannelId();
+  if (channel === null || channel.isArchived) throw invalidChannelId(channelId);
+  if (!readsChannel(actor, channel, await isSubscribed(tx, actor.person, channelId))) throw invalidChannelId(channelId);
   return channel;
 }
 
-const isSubscribed = async (tx: Tx, { id, realm }: ChannelActor['person'], channelId: number): Promise<boolean> =>
-  (await tx.subscription.count({ where: { realmId: realm.id, userId: id, channelId, active: true } })) > 0;
+const isSubscribed = async (
+  tx: Tx,
+  { id, organization }: ChannelActor['person'],
+  channelId: number,
+): Promise<boolean> =>
+  (await tx.subscription.count({ where: { organizationId: organization.id, userId: id, channelId, active: true } })) >
+  0;
 
-/** Returns whether a change of a topic's name resolves or unresolves the topic. Null if it changes more than the prefix. */
-function resolutionOf(realm: Realm, before: string, after: string): MessageMove['resolution'] {
-  if (after === topicNamed(realm, RESOLVED_PREFIX + before)) return 'resolved';
+/**
+ * Returns `resolved` or `unresolved` if a new name only adds or removes the prefix of resolved topics. Null for any other new
+ * name.
+ */
+function resolutionOf(organization: Organization, before: string, after: string): MessageMove['resolution'] {
+  if (after === topicNamed(organization, RESOLVED_PREFIX + before)) return 'resolved';
   return before === RESOLVED_PREFIX + after ? 'unresolved' : null;
 }
 
@@ -96,57 +108,71 @@ async function requireMayChangeTopic(attempt: MoveAttempt, resolution: MessageMo
   const { viewer, message, from, to, now, tx } = attempt;
   if (resolution !== null) {
     const allowed =
-      mayInRealm(attempt.actor, 'can_resolve_topics_group') ||
+      mayInOrganization(attempt.actor, 'can_resolve_topics_group') ||
       (await holdsInChannel(tx, viewer, from, 'can_resolve_topics_group', now)) ||
       (await holdsInChannel(tx, viewer, to, 'can_resolve_topics_group', now));
-    if (!allowed) throw new BadRequestError("You don't have permission to resolve topics in this channel.");
+    if (!allowed) {
+      throw new ForbiddenError("You don't have permission to resolve topics in this channel.", {
+        permission: 'can_resolve_topics_group',
+        parameter: 'topic',
+      });
+    }
   } else {
     if (!mayMoveWithin(await holdersOf(tx, viewer, now), from)) {
-      throw new BadRequestError("You don't have permission to edit this message");
+      throw new ForbiddenError("You don't have permission to edit this message", {
+        permission: 'can_move_messages_between_topics_group',
+        parameter: 'topic',
+      });
     }
   }
   if (isLateToMove(viewer, message, 'move_messages_within_stream_limit_seconds', now)) {
-    throw new BadRequestError("The time limit for editing this message's topic has passed.");
+    throw new ForbiddenError("The time limit for editing this message's topic has passed.", { parameter: 'topic' });
   }
 }
 
 async function requireMayChangeChannel(attempt: MoveAttempt): Promise<void> {
   const { viewer, message, from, now, tx } = attempt;
   if (!mayMoveOut(await holdersOf(tx, viewer, now), from)) {
-    throw new BadRequestError("You don't have permission to move this message");
+    throw new ForbiddenError("You don't have permission to move this message", {
+      permission: 'can_move_messages_between_channels_group',
+      parameter: 'stream',
+    });
   }
   await requireMayPost(attempt);
   if (isLateToMove(viewer, message, 'move_messages_between_streams_limit_seconds', now)) {
-    throw new BadRequestError("The time limit for editing this message's channel has passed");
+    throw new ForbiddenError("The time limit for editing this message's channel has passed", { parameter: 'stream' });
   }
 }
 
 /** Returns whether the user has permission to move messages of the channel to another topic of the channel. */
 const mayMoveWithin = (holders: Holders, from: Channel): boolean =>
-  mayInRealm(holders[0], 'can_move_messages_between_topics_group') ||
+  mayInOrganization(holders[0], 'can_move_messages_between_topics_group') ||
   administersChannel(holders[0], from) ||
   holdAny(holders, from, 'can_move_messages_within_channel_group');
 
 /** Returns whether the user has permission to move messages of the channel to another channel. */
 const mayMoveOut = (holders: Holders, from: Channel): boolean =>
-  mayInRealm(holders[0], 'can_move_messages_between_channels_group') ||
+  mayInOrganization(holders[0], 'can_move_messages_between_channels_group') ||
   administersChannel(holders[0], from) ||
   holdAny(holders, from, 'can_move_messages_out_of_channel_group');
 
-/** Returns whether the time limit for moving the message has passed. Moderators have no limit. */
+/** Returns whether the time limit for moving the message has passed. Moderators have no time limit. */
 function isLateToMove(
-  { realm, role }: Pick<Viewer, 'realm' | 'role'>,
+  { organization, role }: Pick<Viewer, 'organization' | 'role'>,
   { sentAt }: Pick<PlacedMessage, 'sentAt'>,
   limit: 'move_messages_within_stream_limit_seconds' | 'move_messages_between_streams_limit_seconds',
   now: Date,
 ): boolean {
-  return !isModerator(role) && isTooLate(sentAt, realmSetting(realm, limit), now);
+  return !isModerator(role) && isTooLate(sentAt, organizationSetting(organization, limit), now);
 }
 
-/** Returns whether a user who can read a message of the channel can move it to another topic or to another channel. */
+/**
+ * Returns whether a user can move a message of the channel to another topic or to another channel. Callers must have checked
+ * that the user can read the message.
+ */
 export function mayMove(
   holders: Holders,
-  viewer: Pick<Viewer, 'realm' | 'role'>,
+  viewer: Pick<Viewer, 'organization' | 'role'>,
   from: Channel,
   message: Pick<PlacedMessage, 'sentAt'>,
 ): boolean {
@@ -161,29 +187,29 @@ export function mayMove(
 /**
  * Returns whether a user can mark a topic as resolved or unresolved.
  *
- * @param last The last message of the topic that the user can read.
+ * @param oldest The oldest message of the topic that the user can read. Its time limit decides for all messages.
  */
 export const mayResolve = (
   holders: Holders,
-  viewer: Pick<Viewer, 'realm' | 'role'>,
+  viewer: Pick<Viewer, 'organization' | 'role'>,
   from: Channel,
-  last: Pick<PlacedMessage, 'sentAt'>,
+  oldest: Pick<PlacedMessage, 'sentAt'>,
 ): boolean =>
-  (mayInRealm(holders[0], 'can_resolve_topics_group') || holdAny(holders, from, 'can_resolve_topics_group')) &&
-  !isLateToMove(viewer, last, 'move_messages_within_stream_limit_seconds', holders[0].now);
+  (mayInOrganization(holders[0], 'can_resolve_topics_group') || holdAny(holders, from, 'can_resolve_topics_group')) &&
+  !isLateToMove(viewer, oldest, 'move_messages_within_stream_limit_seconds', holders[0].now);
 
 /**
  * Checks the viewer's permission to post in the target channel. The caller has checked that the viewer can read the channel and
  * that it is not archived.
  *
- * @throws BadRequestError if the viewer cannot post there.
+ * @throws ForbiddenError if the viewer cannot post there.
  */
 async function requireMayPost({ tx, viewer, actor, to, now }: MoveAttempt): Promise<void> {
   if (hasProtectedHistory(to) && !(await isSubscribed(tx, actor.person, to.id))) {
-    throw new BadRequestError(`Not authorized to send to channel '${to.name}'`);
+    throw mayNotSend(to.name);
   }
   if (!(await holdsInChannel(tx, viewer, to, 'can_send_message_group', now))) {
-    throw new BadRequestError('You do not have permission to post in this channel.');
+    throw mayNotPost();
   }
 }
 
@@ -197,16 +223,20 @@ async function requireAllInTime(
   requested: RequestedEdit,
   ids: readonly number[],
 ) {
-  const { realm } = viewer;
+  const { organization } = viewer;
   const limits = [
-    requested.topic === undefined ? null : realmSetting(realm, 'move_messages_within_stream_limit_seconds'),
-    requested.channelId === undefined ? null : realmSetting(realm, 'move_messages_between_streams_limit_seconds'),
+    requested.topic === undefined
+      ? null
+      : organizationSetting(organization, 'move_messages_within_stream_limit_seconds'),
+    requested.channelId === undefined
+      ? null
+      : organizationSetting(organization, 'move_messages_between_streams_limit_seconds'),
   ].filter((limit) => limit !== null);
   if (limits.length === 0) return;
   const since = new Date(now.getTime() - (Math.min(...limits) + GRACE_SECONDS) * 1000);
   const [young] = await tx.$queryRaw<{ first: bigint | null; count: number }[]>`
     SELECT min(id) AS first, count(*)::int AS count FROM message
-    WHERE realm_id = ${message.realmId} AND id = ANY(${[...ids]}::bigint[]) AND sent_at >= ${since}`;
+    WHERE realm_id = ${message.organizationId} AND id = ANY(${[...ids]}::bigint[]) AND sent_at >= ${since}`;
   if (young === undefined || young.count === ids.length) return;
   throw new MoveMessagesTimeLimitExceededError({
     firstAllowedId: Number(young.first ?? 0),
@@ -215,7 +245,10 @@ async function requireAllInTime(
   });
 }
 
-/** Determines whether messages remain in the old topic, and whether the new topic already has messages. */
+/**
+ * Determines whether messages that the viewer can read remain in the old topic after the move (`isWhole` is false), whether the
+ * new name denotes the old topic, and whether the target is another topic with messages (`merges`) or without (`isNewTopic`).
+ */
 async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, topic: string, ids: readonly number[]) {
   const moving = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
   const visible = hasProtectedHistory(from) ? receivedBy(viewer.id) : Prisma.sql`true`;
@@ -231,45 +264,48 @@ async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, to
   return { isWhole: !row.stays, isSameTopic, merges, isNewTopic };
 }
 
-/** Returns the ids of those messages whose topic name is not exactly `not`, also in letter case and Unicode form. Ascending. */
-async function named(tx: Tx, realmId: number, ids: readonly number[], { not }: { readonly not: string }) {
+/** Returns the ids of those messages whose topic name is not exactly `not`, ascending. Letter case and Unicode form matter. */
+async function named(tx: Tx, organizationId: number, ids: readonly number[], { not }: { readonly not: string }) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
-    SELECT id FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) AND topic <> ${not} ORDER BY id`;
+    SELECT id FROM message WHERE realm_id = ${organizationId} AND id = ANY(${[...ids]}::bigint[]) AND topic <> ${not} ORDER BY id`;
   return rows.map(({ id }) => Number(id));
 }
 
-/** Writes the new location of the locked messages. Resolving or unresolving a topic does not change `last_moved_at`. */
-export async function writeMove(tx: Tx, realmId: number, move: MessageMove, now: Date): Promise<void> {
+/**
+ * Writes the new channel and topic of the moved messages, which must be locked. If the move resolves or unresolves a topic,
+ * `last_moved_at` does not change.
+ */
+export async function writeMove(tx: Tx, organizationId: number, move: MessageMove, now: Date): Promise<void> {
   const { to, topic, oldTopic, ids, resolution } = move;
   await tx.$executeRaw`
     UPDATE message SET channel_id = ${to.id}, topic = CASE WHEN ${topic !== oldTopic} THEN ${topic} ELSE topic END,
                        last_moved_at = CASE WHEN ${resolution === null} THEN ${now}::timestamptz ELSE last_moved_at END
-    WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[])`;
+    WHERE realm_id = ${organizationId} AND id = ANY(${[...ids]}::bigint[])`;
 }
 
 /**
- * Removes stars, flags and unread marks of users who can no longer read the moved messages. The new location must already be
- * written, and the subscriptions of the target channel locked.
+ * Removes flags of moved messages, and read exceptions that mark these messages as unread, for users who can no longer read the
+ * messages. The caller must have written the new location and locked the subscriptions of the target channel.
  */
-export async function dropWhatIsGone(
+export async function removeInaccessibleFlags(
   tx: Tx,
   emit: Emit,
-  { realm, now }: { readonly realm: Realm; readonly now: Date },
+  { organization, now }: { readonly organization: Organization; readonly now: Date },
   { from, to, ids }: MessageMove,
 ): Promise<void> {
   if (from.id === to.id) return;
-  await removeUnreadableStars(tx, emit, { realm, now }, { messageIds: ids });
+  await removeUnreadableStars(tx, emit, { organization, now }, { messageIds: ids });
   const holders = await tx.$queryRaw<{ id: number }[]>`
-    SELECT user_id AS id FROM user_message WHERE realm_id = ${realm.id} AND message_id = ANY(${[...ids]}::bigint[])
-    UNION SELECT user_id FROM read_exception WHERE realm_id = ${realm.id} AND message_id = ANY(${[...ids]}::bigint[])`;
+    SELECT user_id AS id FROM user_message WHERE realm_id = ${organization.id} AND message_id = ANY(${[...ids]}::bigint[])
+    UNION SELECT user_id FROM read_exception WHERE realm_id = ${organization.id} AND message_id = ANY(${[...ids]}::bigint[])`;
   if (holders.length === 0) return;
   const userIds = holders.map(({ id }) => id);
-  const readers = await userIdsReading(tx, realm, to, userIds, now);
+  const readers = await userIdsReading(tx, organization, to, userIds, now);
   const isGone = (userId: Prisma.Sql) =>
     hasProtectedHistory(to)
       ? Prisma.sql`NOT (${userId} = ANY(${readers}::int[]) AND ${receivedBy(userId)})`
       : Prisma.sql`${userId} <> ALL(${readers}::int[])`;
-  const among = Prisma.sql`m.realm_id = ${realm.id} AND m.id = ANY(${[...ids]}::bigint[])`;
+  const among = Prisma.sql`m.realm_id = ${organization.id} AND m.id = ANY(${[...ids]}::bigint[])`;
   await tx.$executeRaw`
     DELETE FROM user_message um USING message m
     WHERE ${among} AND um.realm_id = m.realm_id AND um.message_id = m.id AND ${isGone(Prisma.sql`um.user_id`)}`;
@@ -279,11 +315,21 @@ export async function dropWhatIsGone(
       AND ${isGone(Prisma.sql`x.user_id`)}`;
 }
 
+/**
+ * Stores the new location of a topic if all of its messages are moved to another topic. Must run before any of these messages
+ * is moved again.
+ */
+export async function recordWholeMove(tx: Tx, { from, to, ids, oldTopic, topic, ...move }: MessageMove): Promise<void> {
+  if (!move.isWhole || move.isSameTopic) return;
+  const target = { channelId: to.id, name: topic };
+  await recordTopicMove(tx, from.organizationId, { from: { channelId: from.id, name: oldTopic }, to: target, ids });
+}
+
 /** Moves all users' visibility policies for the topic, if all of its messages are moved. */
-export async function takePoliciesAlong(
+export async function movePolicies(
   tx: Tx,
   emit: Emit,
-  place: { readonly realm: Realm; readonly now: Date },
+  place: { readonly organization: Organization; readonly now: Date },
   { from, to, oldTopic, topic, isWhole, merges }: MessageMove,
 ): Promise<void> {
   if (!isWhole) return;

@@ -1,7 +1,7 @@
-import type { App } from '../../access/context.ts';
+import type { Runtime } from '../../access/context.ts';
 import { userSetting } from '../../access/user-settings.ts';
 import type { Emit } from '../../events/log.ts';
-import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, Prisma, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { silentMention, topicAddress, topicLink } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
@@ -22,11 +22,11 @@ const RESOLUTIONS = {
 const OPPOSITE = { resolved: 'unresolved', unresolved: 'resolved' } as const;
 
 /**
- * Deletes the notice of the previous resolution of a topic, if that resolution is undone within a minute.
+ * Deletes the notice that a topic was resolved or unresolved, if the opposite change follows within a minute.
  *
  * @returns Id of the deleted notice. Undefined if none was deleted.
  */
-export async function takeBackNotice(
+export async function deleteOppositeNotice(
   tx: Tx,
   emit: Emit,
   place: DeletionPlace,
@@ -36,7 +36,7 @@ export async function takeBackNotice(
   // The notice is not deleted if it is the only message of the topic.
   if (resolution === null || !isWhole || lastId === undefined || ids.length === 1) return undefined;
   const last = await tx.message.findUniqueOrThrow({
-    where: { realmId_id: { realmId: from.realmId, id: lastId } },
+    where: { organizationId_id: { organizationId: from.organizationId, id: lastId } },
     include: { sender: { select: { isSystem: true } } },
   });
   const age = place.now.getTime() - last.sentAt.getTime();
@@ -46,7 +46,7 @@ export async function takeBackNotice(
   return lastId;
 }
 
-/** Selects the notices to send about a move. */
+/** Kinds of notices to send about a move. */
 interface NoticeChoice {
   readonly oldTopic: boolean;
   readonly newTopic: boolean;
@@ -58,34 +58,34 @@ interface NoticeChoice {
 export async function sendNotices(
   tx: Tx,
   emit: Emit,
-  app: { readonly app: App; readonly realm: Realm },
+  app: { readonly app: Runtime; readonly organization: Organization },
   mover: User,
   move: MessageMove,
-  tells: NoticeChoice,
+  choice: NoticeChoice,
 ): Promise<void> {
   const { from, to, oldTopic, topic, resolution, isWhole } = move;
   const who = silentMention(mover);
   const here = { channelId: to.id, topic };
   if (resolution !== null && isWhole) {
-    if (tells.resolution) await sendResolutionNotice(tx, emit, app, here, `${who} ${RESOLUTIONS[resolution]}`);
-  } else if (tells.newTopic) {
+    if (choice.resolution) await sendResolutionNotice(tx, emit, app, here, `${who} ${RESOLUTIONS[resolution]}`);
+  } else if (choice.newTopic) {
     const origin = `moved here from ${topicLink(from, oldTopic)} by ${who}.`;
     await notify(tx, emit, app, here, `${whatCame(move)} ${origin}`);
   }
-  if (tells.oldTopic) {
+  if (choice.oldTopic) {
     const goal = `to ${topicLink(to, topic)} by ${who}.`;
     await notify(tx, emit, app, { channelId: from.id, topic: oldTopic }, `${whatWent(move)} ${goal}`);
   }
 }
 
 /**
- * Sends the notice of a resolution. Users' settings determine for whom the notice is marked as read when it is sent. By
- * default, it is marked as read for all users except those who follow the topic.
+ * Sends the notice that a topic was resolved or unresolved. Users' settings determine for whom the notice is marked as read
+ * when it is sent. By default, it is marked as read for all users except those who follow the topic.
  */
 async function sendResolutionNotice(
   tx: Tx,
   emit: Emit,
-  app: { readonly app: App; readonly realm: Realm },
+  app: { readonly app: Runtime; readonly organization: Organization },
   here: { readonly channelId: number; readonly topic: string },
   content: string,
 ): Promise<void> {

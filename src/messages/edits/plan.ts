@@ -1,5 +1,8 @@
 import type { Channel } from '../../generated/prisma/client.ts';
-/** A requested edit. A value is undefined if it would change nothing. */
+
+/**
+ * A requested edit of a message. A field is undefined if the message already has the requested value or no value is requested.
+ */
 export interface RequestedEdit {
   readonly content: string | undefined;
   readonly topic: string | undefined;
@@ -20,7 +23,7 @@ export interface MessageMove {
   readonly isOneSpelling: boolean;
   /** Ids of the messages whose location changes, ascending. */
   readonly ids: readonly number[];
-  /** Whether the move only marks the topic as resolved or unresolved, and which of the two. Null for any other move. */
+  /** `resolved` or `unresolved` if the move only marks the topic as such. Null for any other move. */
   readonly resolution: 'resolved' | 'unresolved' | null;
   /** Whether the move leaves no message in the old topic that the viewer can read. */
   readonly isWhole: boolean;

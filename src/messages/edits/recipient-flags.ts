@@ -3,11 +3,11 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { type EventReactions, eventReactions } from '../reactions/queries.ts';
 import type { UserFlags } from '../wire.ts';
 
-/** Read states of a message for a user. `historical` means that the user did not receive the message. */
+/** Read states of a message for a user. `historical` (read) and `historical_unread` are for users who did not receive it. */
 const READ_STATES = ['unread', 'read', 'historical', 'historical_unread'] as const;
 type RecipientReadState = (typeof READ_STATES)[number];
 
-/** Flags of a message for all recipients of an event, as JSON. Each flag has the list of users for whom it is set. */
+/** Flags of a message for all recipients of an event, as JSON. Each list has the ids of the users for whom the flag is set. */
 export interface RecipientFlags {
   readonly starred: readonly number[];
   readonly collapsed: readonly number[];
@@ -16,24 +16,24 @@ export interface RecipientFlags {
   readonly alerted: readonly number[];
   /** Whether the message mentions all users who received it. */
   readonly channelWildcard: boolean;
-  /** Most frequent read state. It applies to all recipients who are in none of the lists of `others`. */
+  /** Most frequent read state. It applies to each recipient whom no list in `others` contains. */
   readonly most: RecipientReadState;
   readonly others: { readonly [S in RecipientReadState]?: readonly number[] };
 }
 
 /** Returns the flags of the message for one recipient of the event. */
-export function flagsOf(facts: RecipientFlags, userId: number): UserFlags {
+export function flagsOf(flags: RecipientFlags, userId: number): UserFlags {
   const has = (ids: readonly number[]) => ids.includes(userId);
-  const standing = READ_STATES.find((one) => has(facts.others[one] ?? [])) ?? facts.most;
-  const isHistorical = standing === 'historical' || standing === 'historical_unread';
+  const readState = READ_STATES.find((one) => has(flags.others[one] ?? [])) ?? flags.most;
+  const isHistorical = readState === 'historical' || readState === 'historical_unread';
   return {
-    read: standing === 'read' || standing === 'historical',
-    starred: has(facts.starred),
-    collapsed: has(facts.collapsed),
-    mentioned: has(facts.mentioned),
-    channelWildcard: facts.channelWildcard && !isHistorical,
-    topicWildcard: has(facts.topicMentioned),
-    hasAlertWord: has(facts.alerted),
+    read: readState === 'read' || readState === 'historical',
+    starred: has(flags.starred),
+    collapsed: has(flags.collapsed),
+    mentioned: has(flags.mentioned),
+    channelWildcard: flags.channelWildcard && !isHistorical,
+    topicWildcard: has(flags.topicMentioned),
+    hasAlertWord: has(flags.alerted),
     historical: isHistorical,
   };
 }
@@ -52,15 +52,15 @@ interface ChangedFlags {
 }
 
 /**
- * Reads the flags of a message for all recipients of a change, and the reactions to it, for an event that is about to be
- * logged. The subscriptions of the channels in the audience must be locked.
+ * Reads the flags of a message for all recipients of a change, and the reactions to the message. Used for an event that is
+ * about to be logged. The subscriptions of the channels in the audience must be locked.
  *
- * Equivalent to `receivedBy` and `isUnreadBy`, but for many users in one query. The query must be fast, because the
- * organization's event counter is locked meanwhile.
+ * The conditions on access and read state are equivalent to `receivedBy` and `isUnreadBy`, but for many users in one query. The
+ * query must be fast, because the organization's event counter is locked while it runs.
  */
 export async function readFlagsAndReactions(
   tx: SqlClient,
-  realmId: number,
+  organizationId: number,
   messageId: number,
   { channelIds, userIds }: Audience,
 ): Promise<ChangedFlags> {
@@ -68,7 +68,7 @@ export async function readFlagsAndReactions(
     WITH changed AS (
       SELECT sender_id, read_by_sender, sent_channel_id, channel_wildcard,
              COALESCE(2 * sent_channel_id::bigint, 2 * conversation_id::bigint + 1) AS recipient_id
-      FROM message WHERE realm_id = ${realmId} AND id = ${messageId}
+      FROM message WHERE realm_id = ${organizationId} AND id = ${messageId}
     ), recipient AS (
       SELECT user_id AS id FROM subscription WHERE channel_id = ANY(${[...channelIds]}) AND active
       UNION SELECT unnest(${[...userIds]}::int[])
@@ -81,8 +81,8 @@ export async function readFlagsAndReactions(
                AND COALESCE(k.read_through, 0) < ${messageId}) AS unread
       FROM changed c CROSS JOIN recipient h
       LEFT JOIN subscriber s ON s.id = h.id
-      LEFT JOIN read_exception x ON x.realm_id = ${realmId} AND x.message_id = ${messageId} AND x.user_id = h.id
-      LEFT JOIN read_mark k ON k.realm_id = ${realmId} AND k.user_id = h.id AND k.recipient_id = c.recipient_id
+      LEFT JOIN read_exception x ON x.realm_id = ${organizationId} AND x.message_id = ${messageId} AND x.user_id = h.id
+      LEFT JOIN read_mark k ON k.realm_id = ${organizationId} AND k.user_id = h.id AND k.recipient_id = c.recipient_id
       CROSS JOIN LATERAL (SELECT c.sent_channel_id IS NULL OR h.id = c.sender_id OR s.id IS NOT NULL AS received) AS r
     ), sum AS (
       SELECT array_agg(id) FILTER (WHERE received AND unread) AS unread,
@@ -95,9 +95,9 @@ export async function readFlagsAndReactions(
              array_agg(user_id) FILTER (WHERE mentioned) AS mentioned,
              array_agg(user_id) FILTER (WHERE topic_wildcard_mentioned) AS topic_mentioned,
              array_agg(user_id) FILTER (WHERE has_alert_word) AS alerted
-      FROM user_message WHERE realm_id = ${realmId} AND message_id = ${messageId}
+      FROM user_message WHERE realm_id = ${organizationId} AND message_id = ${messageId}
     )
-    SELECT sum.*, flagged.*, changed.channel_wildcard, ${eventReactions(realmId, messageId)} AS reactions
+    SELECT sum.*, flagged.*, changed.channel_wildcard, ${eventReactions(organizationId, messageId)} AS reactions
     FROM sum, flagged, changed`;
   if (row === undefined) throw new Error(`Message ${messageId} does not exist`);
   const count = (one: RecipientReadState) => row[one]?.length ?? 0;

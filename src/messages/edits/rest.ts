@@ -16,7 +16,7 @@ export const patchMessage = endpoint({
   method: 'PATCH',
   path: '/messages/{message_id}',
   auth: 'basic',
-  equivalents: ['editMessage', 'moveMessages'],
+  equivalents: ['editMessage', 'moveMessages', 'resolveTopic', 'unresolveTopic'],
   summary: 'Edit or move a message',
   description:
     'Changes the content of your own message, or the topic or channel of a message and of others in its topic.',
@@ -88,7 +88,7 @@ export const getMessageHistory = endpoint({
   reply: { message_history: z.array(wireSnapshot) },
   async handle(ctx, { message_id, allow_empty_topic_name }) {
     const history = await readHistory(ctx, message_id);
-    const topics = { emptyTopicName: emptyTopicName(ctx.viewer.realm), knowsEmptyTopic: allow_empty_topic_name };
+    const topics = { emptyTopicName: emptyTopicName(ctx.viewer.organization), knowsEmptyTopic: allow_empty_topic_name };
     const shown = { ...topics, budget: sharedBudget() };
     // Yields to the event loop between snapshots, because comparing a thousand long versions takes a second.
     const work = new LongWork();

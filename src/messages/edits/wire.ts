@@ -6,7 +6,7 @@ import { type TopicsShown, toWireMove, toWirePrevContent } from '../edit-history
 import { shownTopic } from '../wire.ts';
 import type { Snapshot } from './history.ts';
 
-/** JSON form of a message after an edit, as in its edit history. */
+/** Schema of one state of a message in the edit history of the REST API. */
 export const wireSnapshot = z
   .object({
     topic: z.string(),
@@ -27,7 +27,7 @@ export type WireSnapshot = Wire<typeof wireSnapshot>;
 /**
  * Converts a snapshot to its JSON form.
  *
- * @param budget Remaining work for comparing versions.
+ * @param budget Limit of the total work for comparing versions. All snapshots of a response share it.
  */
 export function toWireSnapshot(
   { at, userId, state, step }: Snapshot,

@@ -4,10 +4,10 @@ import { isUnreadBy } from '../flag-conditions.ts';
 import { lockReaders } from './read-state.ts';
 
 /** Builds SQL for the id of the organization's last message. 0 if there is none. */
-export const lastMessage = (realmId: number): Prisma.Sql =>
-  Prisma.sql`COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)`;
+export const lastMessage = (organizationId: number): Prisma.Sql =>
+  Prisma.sql`COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${organizationId}), 0)`;
 
-/** A channel, and a user who has read all of its messages. */
+/** A user, and a channel whose messages are marked as read for this user. */
 export interface ReadChannel {
   readonly userId: number;
   readonly channelId: number;
@@ -16,18 +16,21 @@ export interface ReadChannel {
 const READER = Prisma.sql`reader.id`;
 
 /**
- * Moves users' read marks in channels, and deletes the read exceptions that the new marks make unnecessary. Messages count as
- * part of their current channel, but a read mark applies to messages that were sent to its channel. So messages that were moved
- * away get an exception and remain unread. Messages that were moved to the channel are marked as read one by one.
+ * Marks the messages that are currently in the channels as read, by moving the users' read marks. A read mark is the id up to
+ * which messages of a channel count as read. A read exception overrides the mark for one message. Deletes the exceptions that
+ * the new marks make unnecessary.
+ *
+ * A read mark applies to all messages that were sent to its channel, even if they were moved. So unread messages that were
+ * moved away get an exception and stay unread. Messages that were moved to the channel are marked as read individually.
  *
  * `OFFSET 0` makes the planner start with the users, and read their marks and exceptions before messages. The redundant
- * condition on the exceptions' user also serves to make it do so.
+ * condition on `x.user_id` has the same purpose.
  *
  * @param through Id of the last message to be marked as read.
  */
 export async function readChannels(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   read: readonly ReadChannel[],
   through: number,
 ): Promise<void> {
@@ -37,22 +40,22 @@ export async function readChannels(
     WITH reader AS (
       SELECT u.id, u.channel_id, u.channel_id::bigint * 2 AS recipient_id, COALESCE(r.read_through, 0) AS read_through
       FROM unnest(${userIds}::int[], ${channelIds}::int[]) AS u(id, channel_id)
-      LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = u.id AND r.recipient_id = u.channel_id::bigint * 2
+      LEFT JOIN read_mark r ON r.realm_id = ${organizationId} AND r.user_id = u.id AND r.recipient_id = u.channel_id::bigint * 2
     ), moved_away AS (
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
-      SELECT ${realmId}, reader.id, away.id, reader.recipient_id, false FROM reader CROSS JOIN LATERAL (
+      SELECT ${organizationId}, reader.id, away.id, reader.recipient_id, false FROM reader CROSS JOIN LATERAL (
         SELECT m.id FROM message m
         WHERE m.sent_channel_id = reader.channel_id AND m.channel_id <> m.sent_channel_id
           AND m.id > reader.read_through AND m.id <= ${through} AND ${isUnreadBy(READER)}
-          -- Unless this call also marks its current channel as read.
+          -- Except if this call also marks the current channel of the message as read.
           AND NOT EXISTS (SELECT FROM reader too WHERE too.id = reader.id AND too.channel_id = m.channel_id)
         OFFSET 0 FOR KEY SHARE) AS away
       ON CONFLICT DO NOTHING
     ), moved_there AS (
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
-      SELECT ${realmId}, reader.id, there.id, period.channel_id::bigint * 2, true FROM reader
-      CROSS JOIN LATERAL (SELECT * FROM subscription_period p WHERE p.realm_id = ${realmId} AND p.user_id = reader.id OFFSET 0) AS period
-      LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = reader.id AND r.recipient_id = period.channel_id::bigint * 2
+      SELECT ${organizationId}, reader.id, there.id, period.channel_id::bigint * 2, true FROM reader
+      CROSS JOIN LATERAL (SELECT * FROM subscription_period p WHERE p.realm_id = ${organizationId} AND p.user_id = reader.id OFFSET 0) AS period
+      LEFT JOIN read_mark r ON r.realm_id = ${organizationId} AND r.user_id = reader.id AND r.recipient_id = period.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT m.id FROM message m
         WHERE m.sent_channel_id = period.channel_id AND m.channel_id <> m.sent_channel_id
@@ -66,50 +69,50 @@ export async function readChannels(
       SELECT reader.id, reader.channel_id, e.message_id FROM reader
       CROSS JOIN LATERAL (
         SELECT e.message_id FROM read_exception e
-        WHERE e.realm_id = ${realmId} AND e.user_id = reader.id AND NOT e.is_read AND e.message_id <= ${through} OFFSET 0) AS e
+        WHERE e.realm_id = ${organizationId} AND e.user_id = reader.id AND NOT e.is_read AND e.message_id <= ${through} OFFSET 0) AS e
     ), unread AS (
       DELETE FROM read_exception x USING (
         SELECT held.id, held.message_id FROM held
         CROSS JOIN LATERAL (
-          SELECT m.channel_id FROM message m WHERE m.realm_id = ${realmId} AND m.id = held.message_id OFFSET 0) AS placed
+          SELECT m.channel_id FROM message m WHERE m.realm_id = ${organizationId} AND m.id = held.message_id OFFSET 0) AS placed
         WHERE placed.channel_id = held.channel_id) AS there
-      WHERE x.realm_id = ${realmId} AND x.user_id = there.id AND x.message_id = there.message_id
+      WHERE x.realm_id = ${organizationId} AND x.user_id = there.id AND x.message_id = there.message_id
     ), needless AS (
       DELETE FROM read_exception x USING reader
-      WHERE x.realm_id = ${realmId} AND x.user_id = reader.id AND x.recipient_id = reader.recipient_id
+      WHERE x.realm_id = ${organizationId} AND x.user_id = reader.id AND x.recipient_id = reader.recipient_id
         AND x.is_read AND x.message_id <= ${through}
         AND x.user_id = ANY(${userIds})
     )
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
-    SELECT ${realmId}, id, recipient_id, LEAST(${through}::bigint, ${lastMessage(realmId)}) FROM reader
+    SELECT ${organizationId}, id, recipient_id, LEAST(${through}::bigint, ${lastMessage(organizationId)}) FROM reader
     ON CONFLICT (realm_id, user_id, recipient_id)
       DO UPDATE SET read_through = GREATEST(read_mark.read_through, EXCLUDED.read_through)`;
 }
 
 /**
  * Marks the unread messages of channels as read for users who leave the channels, as part of the change that ends their
- * subscriptions. The messages stay read if the user returns. No event is sent, because clients derive it from the end of the
- * subscription.
+ * subscriptions. The messages stay read if the user returns. No event is sent, because clients derive the read state from the
+ * end of the subscription.
  *
- * Locks the users. Messages that are sent afterwards are marked by `readToTheEnd`.
+ * Locks the users' rows. Messages that are sent afterwards are marked by `readToTheEnd`.
  */
-export async function readWhatIsLeft(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
+export async function readWhatIsLeft(tx: Tx, organizationId: number, left: readonly ReadChannel[]): Promise<void> {
   await lockReaders(
     tx,
-    realmId,
+    organizationId,
     left.map(({ userId }) => userId),
   );
-  await readChannels(tx, realmId, left, Number.MAX_SAFE_INTEGER);
+  await readChannels(tx, organizationId, left, Number.MAX_SAFE_INTEGER);
 }
 
 /**
- * Marks the messages as read that were sent since `readWhatIsLeft` was called. Must be called when the event of the change has
- * an id: then no more messages can be sent before the event.
+ * Marks the messages as read that were sent after the call of `readWhatIsLeft`. Must be called after the event that ends the
+ * subscriptions was assigned its id. From then on, every new message comes after this event in the event log.
  */
-export async function readToTheEnd(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
+export async function readToTheEnd(tx: Tx, organizationId: number, left: readonly ReadChannel[]): Promise<void> {
   await tx.$executeRaw`
-    UPDATE read_mark r SET read_through = ${lastMessage(realmId)}
+    UPDATE read_mark r SET read_through = ${lastMessage(organizationId)}
     FROM unnest(${left.map(({ userId }) => userId)}::int[], ${left.map(({ channelId }) => channelId)}::int[])
       AS l(user_id, channel_id)
-    WHERE r.realm_id = ${realmId} AND r.user_id = l.user_id AND r.recipient_id = l.channel_id::bigint * 2`;
+    WHERE r.realm_id = ${organizationId} AND r.user_id = l.user_id AND r.recipient_id = l.channel_id::bigint * 2`;
 }

@@ -1,15 +1,22 @@
 import type { App } from '../../access/context.ts';
 import { PeriodicWorker } from '../../platform/periodic-worker.ts';
 
-/** Time between runs, in milliseconds. Until a message is counted, each request counts it separately, in a few microseconds. */
+/**
+ * Time between two runs of the worker, in milliseconds. Messages that no run has counted yet are counted one by one by each
+ * request, in a few microseconds per message.
+ */
 const EVERY_MS = 5_000;
 /**
- * Number of messages per transaction. Fewer are not worth a transaction, and more would block moves and deletions for too long.
+ * Number of messages that one transaction counts. Fewer messages are not worth a transaction. More messages would block moves
+ * and deletions for too long.
  */
 const AT_ONCE = 256;
 
 /**
- * Counts messages of all organizations that are not counted yet. Skips organizations with fewer than `AT_ONCE` such messages.
+ * Counts, in all organizations, the messages that no run has counted yet. Skips organizations with fewer than `AT_ONCE` of
+ * these messages.
+ *
+ * @param isOver Returns whether to stop. Called before each transaction.
  */
 export async function countMessages({ db }: Pick<App, 'db'>, isOver: () => boolean = () => false): Promise<void> {
   const behind = await db.$queryRaw<{ id: number }[]>`

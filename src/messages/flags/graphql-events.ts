@@ -29,7 +29,7 @@ eventType<FlagsBody>(
       ),
     }),
     all: t.boolean({
-      description: 'Whether the event applies to all messages. They are then not listed.',
+      description: 'Whether the event applies to all messages. If true, `messages` is empty.',
       resolve: ({ event }) => event.all,
     }),
   }),

@@ -18,12 +18,26 @@ import {
   usersAt,
 } from '../../people/graphql.ts';
 import { readableMessages } from '../access.ts';
+import type { MessagePage } from '../channel-messages.ts';
 import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
-import { anchorIn, idsPage, MessageAnchor, MessageConnection } from '../graphql-pages.ts';
+import { MessageConnection } from '../graphql-matches.ts';
+import {
+  anchorIn,
+  idsPage,
+  MessageAnchor,
+  NEWEST_COUNTED,
+  TIMELINE,
+  timelineArgs,
+  timelineComplexity,
+  timelinePage,
+} from '../graphql-pages.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
 import { MessageNarrow, termsIn } from '../narrow/graphql.ts';
-import { ownStarred, receiptCounts, receiptPages } from './loaders.ts';
-import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
+import { compileNarrow } from '../narrow/narrow.ts';
+import { TopicRef, topicIn } from '../topic-ref.ts';
+import { MAX_PER_EVENT } from './events.ts';
+import { ownStarred, receiptCounts, receiptPages, STARRED } from './loaders.ts';
+import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markConversationAsRead, markTopicAsRead } from './mark-read.ts';
 import { showsReceipts } from './receipts.ts';
 import { MAX_UNREAD } from './unread.ts';
 import type { UnreadCount } from './unread-counts.ts';
@@ -42,8 +56,11 @@ const OperationEnum = builder.enumType('FlagOperation', {
 const GIVES = 'Whether to add or remove the flag.';
 const SETTABLE = 'READ, STARRED or COLLAPSED. Users cannot change the other flags.';
 
-/** Maximum number of changed messages that a payload contains. If more change, clients must read the messages again. */
-const MAX_SHOWN = 500;
+/**
+ * Maximum number of changed messages in the payload of a mutation: that of an event. If more messages change, the events contain
+ * all of them.
+ */
+const MAX_SHOWN = MAX_PER_EVENT;
 
 const FlagChange = builder.objectRef<FlagsChanged>('MessageFlagChange').implement({
   description: 'Result of a change of a flag.',
@@ -85,7 +102,9 @@ mutation('updateMessageFlags', {
 });
 
 mutation('updateMessageFlagsInNarrow', {
-  description: 'Adds a flag to the messages of a narrow around an anchor, or removes it, like `updateMessageFlags`.',
+  description:
+    'Adds a flag of the viewer to the messages around an anchor that match a filter (`narrow`), or removes it. ' +
+    'Otherwise like `updateMessageFlags`.',
   input: (t) => ({
     narrow: t.field({
       type: MessageNarrow,
@@ -101,11 +120,11 @@ mutation('updateMessageFlagsInNarrow', {
       defaultValue: true,
       description: 'Whether the message at the anchor is included.',
     }),
-    numBefore: t.int({
-      description: 'Number of messages older than the anchor: at least 0. The sum with `numAfter` is at most 5,000.',
+    countBefore: t.int({
+      description: 'Number of messages before the anchor: at least 0. The sum with `countAfter` is at most 5,000.',
     }),
-    numAfter: t.int({
-      description: 'Number of messages newer than the anchor: at least 0. The sum with `numBefore` is at most 5,000.',
+    countAfter: t.int({
+      description: 'Number of messages after the anchor: at least 0. The sum with `countBefore` is at most 5,000.',
     }),
     operation: t.field({ type: OperationEnum, description: GIVES }),
     flag: t.field({ type: MessageFlagEnum, description: SETTABLE }),
@@ -119,8 +138,11 @@ mutation('updateMessageFlagsInNarrow', {
     foundNewest: { type: 'Boolean', description: 'Whether the newest end of the narrow was reached.' },
   }),
   errors: [BadNarrowError],
-  resolve: async (ctx, { narrow, anchor, includeAnchor, operation, flag, numBefore, numAfter }) => {
-    const range = { anchor: await anchorIn(ctx, anchor), numBefore, numAfter, includeAnchor: includeAnchor ?? true };
+  resolve: async (ctx, { narrow, anchor, includeAnchor, operation, flag, countBefore, countAfter }) => {
+    const range = {
+      ...{ anchor: await anchorIn(ctx, anchor), includeAnchor: includeAnchor ?? true },
+      ...{ numBefore: countBefore, numAfter: countAfter },
+    };
     const terms = termsIn(narrow ?? {});
     const change = requireFlagChange(operation, flag);
     const { selection, ...changed } = await updateFlagsInNarrow(ctx, { narrow: terms, ...range }, change);
@@ -141,12 +163,12 @@ const READ_COUNT = { type: 'Int', description: 'Number of messages that were unr
 
 mutation('markTopicAsRead', {
   description: 'Marks all messages of a topic as read for the viewer.',
-  input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
-    topic: t.string({ description: 'Name of the topic. Case and Unicode normalization form do not matter.' }),
-  }),
+  input: (t) => ({ topic: t.field({ type: TopicRef, description: 'The topic.' }) }),
   payload: () => ({ readCount: READ_COUNT }),
-  resolve: async (ctx, { channelId, topic }) => ({ readCount: (await markTopicAsRead(ctx, channelId, topic)).length }),
+  resolve: async (ctx, { topic }) => {
+    const { channelId, name } = await topicIn(ctx, topic);
+    return { readCount: (await markTopicAsRead(ctx, channelId, name)).length };
+  },
 });
 
 mutation('markChannelAsRead', {
@@ -154,6 +176,17 @@ mutation('markChannelAsRead', {
   input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }) }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId }) => ({ readCount: (await markChannelAsRead(ctx, channelId)).length }),
+});
+
+mutation('markConversationAsRead', {
+  description: 'Marks all messages of a direct conversation as read for the viewer.',
+  input: (t) => ({
+    conversationId: t.id({ ...refersTo('DirectConversation'), description: 'Id of the conversation.' }),
+  }),
+  payload: () => ({ readCount: READ_COUNT }),
+  resolve: async (ctx, { conversationId }) => ({
+    readCount: (await markConversationAsRead(ctx, conversationId)).length,
+  }),
 });
 
 mutation('markAllAsRead', {
@@ -175,7 +208,7 @@ mutation('markAllAsRead', {
   resolve: async (ctx, { maxSeconds }) => ({ complete: await markAllAsRead(ctx, maxSeconds ?? MAX_SECONDS) }),
 });
 
-/** Source of the GraphQL type for the viewer's unread messages. */
+/** Source object of the resolvers of the GraphQL type `UnreadCounts`. Has the viewer's id, which is also the node's id. */
 interface UnreadOfUser {
   readonly id: number;
 }
@@ -183,7 +216,7 @@ interface UnreadOfUser {
 const sumOf = async (ctx: GraphQLContext, isMeant: (one: UnreadCount) => boolean): Promise<number> =>
   (await ownCounts(ctx)).filter(isMeant).reduce((sum, { count }) => sum + count, 0);
 
-const UnreadCounts = builder.objectRef<UnreadOfUser>('UnreadCounts');
+export const UnreadCounts = builder.objectRef<UnreadOfUser>('UnreadCounts');
 
 builder.node(UnreadCounts, {
   id: { resolve: ({ id }) => id },
@@ -203,9 +236,11 @@ builder.node(UnreadCounts, {
     }),
     mentions: t.int({
       description:
-        'Number of unread messages, muted or not, that mention the viewer by name or through a group, and of unmuted ones ' +
-        `with a wildcard mention. Includes only the newest ${MAX_MENTIONS.toLocaleString('en')} messages that name the ` +
-        'viewer, read or unread, and as many with wildcard mentions in each channel and conversation.',
+        'Number of unread messages that mention the viewer. Muted messages count only if they mention the viewer by ' +
+        'name or through a group, not with a wildcard such as @all. If more than ' +
+        `${MAX_MENTIONS.toLocaleString('en')} messages, read or unread, mention the viewer by name, through a group or ` +
+        'through @topic, the oldest of them may be left out. The same applies to messages with @all in one channel or ' +
+        'conversation.',
       resolve: async (_user, _args, ctx) => (await ownMentions(ctx)).reduce((sum, { count }) => sum + count, 0),
     }),
     hasOlder: t.boolean({
@@ -231,11 +266,18 @@ builder.prismaObjectField(User, 'starredMessages', (t) =>
   t.connection(
     {
       type: Message,
-      description: 'Messages that the viewer has starred and can read, newest first. Empty for other users.',
-      resolve: ({ id }, args, ctx) =>
-        id === signedIn(ctx).viewer.id
-          ? idsPage((page) => ownStarred(ctx).load(page), args, ctx)
-          : pageOfList([], args),
+      description: `Messages that the viewer has starred and can read. Empty for other users. ${TIMELINE}`,
+      args: timelineArgs(t),
+      complexity: (args) => timelineComplexity(args),
+      resolve: ({ id }, args, ctx) => {
+        if (id !== signedIn(ctx).viewer.id) {
+          return { ...pageOfList([], {}), facets: async () => ({ senders: [], channels: [] }) };
+        }
+        const narrow = () => compileNarrow(signedIn(ctx), STARRED);
+        const load = (page: MessagePage) => ownStarred(ctx).load(page);
+        const count = async () => (await load(NEWEST_COUNTED)).length;
+        return timelinePage(ctx, { narrow, count, read: (page) => idsPage(load, page, ctx) }, args);
+      },
     },
     MessageConnection,
   ),
@@ -255,13 +297,13 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
 );
 
 /**
- * Loads a page of the users who have read a message. Pages of several messages with the same bounds and order are loaded in one
- * query.
+ * Loads a page of the users who have read a message. If the pages of several messages have the same bounds and order, one query
+ * loads them.
  */
 async function receiptsPage(messageId: number, args: UserListArguments, ctx: GraphQLContext) {
   const { sorted, page } = sortedUsers('readers', args);
   if (!showsReceipts(signedIn(ctx))) return pageOfList([], {});
-  const found = pageRead(await receiptPages(ctx).load({ messageId, ...page }), sorted);
+  const found = pageRead(await receiptPages(ctx, messageId, page), sorted);
   const rows = await usersAt(ctx, found);
   const totalCount = () => receiptCounts(ctx).load(messageId);
   return sortedConnection(rows, found, { ...sorted, idOf: ({ id }) => id, totalCount });

@@ -1,29 +1,30 @@
 import type { Ctx } from '../../access/context.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
 import { USER_SETTINGS } from '../../access/user-settings.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
-import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
+import { isUserWithin, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import type { Place } from '../../platform/db/keyset.ts';
+import { type Place, type PlaceRow, placeOf } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ForbiddenError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
 import { isUnreadBy } from '../flag-conditions.ts';
 
 /** Returns whether the organization shows read receipts. */
 export const showsReceipts = ({ viewer }: Pick<Ctx, 'viewer'>): boolean =>
-  realmSetting(viewer.realm, 'enable_read_receipts');
+  organizationSetting(viewer.organization, 'enable_read_receipts');
 
 /**
  * Reads the ids of users who have read a message, ascending. Includes only active users who share their read receipts. Excludes
  * the sender.
  *
- * @throws BadRequestError if the viewer cannot read the message, or if the organization does not show read receipts.
+ * @throws NotFoundError if the viewer cannot read the message.
+ * @throws ForbiddenError if the organization does not show read receipts.
  */
 export async function listReceipts(ctx: Ctx, messageId: number): Promise<readonly number[]> {
   const message = await accessMessage(ctx, messageId);
-  if (!showsReceipts(ctx)) throw new BadRequestError('Read receipts are disabled in this organization.');
-  const readersOf = await readReceiptPages(ctx.app.db, ctx.realmId, [Number(message.id)], ALL);
+  if (!showsReceipts(ctx)) throw new ForbiddenError('Read receipts are disabled in this organization.');
+  const readersOf = await readReceiptPages(ctx.work.db, ctx.organizationId, [Number(message.id)], ALL);
   return readersOf(Number(message.id)).map(({ id }) => id);
 }
 
@@ -36,8 +37,8 @@ const ALL: UserPage = {
 };
 
 /**
- * SQL for the users who have read the message `m` and share their read receipts. Follows FROM and defines `user_account AS u`.
- * Does not check whether the viewer can read the message.
+ * SQL for the users who have read the message `m` and share their read receipts. It follows FROM in a query, and defines
+ * `user_account AS u`. It does not check whether the viewer can read the message.
  *
  * Includes users who received the message and users who flagged it. Excludes users who lost access because the message was
  * moved to a private channel to which they are not subscribed.
@@ -57,12 +58,12 @@ const READERS = Prisma.sql`(
       OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = m.realm_id AND s.user_id = u.id AND s.channel_id = m.channel_id AND s.active))`;
 
 /**
- * Loads a page of the users who have read each of the messages, with one query. All pages have the same bounds and order.
- * Returns a function from a message id to its page.
+ * Loads, with one query, a page of the users who have read each message. All pages have the same bounds and order. Returns a
+ * function from a message id to its page.
  */
 export async function readReceiptPages(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   messageIds: readonly number[],
   page: UserPage,
 ): Promise<(messageId: number) => readonly Place[]> {
@@ -75,21 +76,21 @@ export async function readReceiptPages(
       FROM ${READERS} AND ${isUserWithin(page)}
       ORDER BY place LIMIT ${page.limit}::bigint
     ) AS page
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[]) ORDER BY page.place`,
+    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...messageIds]}::bigint[]) ORDER BY page.place`,
   );
   const pages = Map.groupBy(rows, ({ message_id }) => Number(message_id));
   return (id) => (pages.get(id) ?? []).map(placeOf);
 }
 
-/** Counts the users who have read each of the messages, with one query. Returns a function from a message id to the count. */
+/** Counts, with one query, the users who have read each message. Returns a function from a message id to the count. */
 export async function countReceipts(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   messageIds: readonly number[],
 ): Promise<(messageId: number) => number> {
   const rows = await db.$queryRaw<{ id: bigint; count: number }[]>`
     SELECT m.id, (SELECT count(*)::int FROM ${READERS}) AS count FROM message m
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[])`;
+    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...messageIds]}::bigint[])`;
   const counts = new Map(rows.map(({ id, count }) => [Number(id), count]));
   return (id) => counts.get(id) ?? 0;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { type Anchor, NEWEST } from '../narrow/narrow-select.ts';
 import { Narrow } from '../narrow/narrow-terms.ts';
 import { markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
@@ -38,12 +38,12 @@ const KEYWORDS = ['newest', 'oldest', 'first_unread'] as const;
 /**
  * Parses the REST parameter `anchor`.
  *
- * @throws BadRequestError if it is neither a keyword nor an integer.
+ * @throws ValidationError if the parameter is neither a keyword nor an integer.
  */
 function anchorNamed(name: string): Anchor {
   const keyword = KEYWORDS.find((anchor) => anchor === name);
   if (keyword !== undefined) return keyword;
-  if (!/^-?\d{1,30}$/.test(name)) throw new BadRequestError('Invalid anchor');
+  if (!/^-?\d{1,30}$/.test(name)) throw new ValidationError('Invalid anchor', { parameter: 'anchor' });
   return Math.min(Math.max(Number(name), 0), NEWEST);
 }
 

@@ -8,7 +8,7 @@ import { toWireUnread } from './wire.ts';
 export const maxMessageIdState: StateGroup = {
   name: 'message',
   read: async ({ viewer, db }) => ({
-    max_message_id: await lastReceivedId(db, { realmId: viewer.realm.id, userId: viewer.id }),
+    max_message_id: await lastReceivedId(db, { organizationId: viewer.organization.id, userId: viewer.id }),
   }),
 };
 
@@ -17,11 +17,11 @@ export const unreadState: StateGroup = {
   name: 'message',
   besides: 'update_message_flags',
   async read({ viewer, db, options }) {
-    const unread = await readUnread(db, { realmId: viewer.realm.id, userId: viewer.id });
+    const unread = await readUnread(db, { organizationId: viewer.organization.id, userId: viewer.id });
     return {
       unread_msgs: toWireUnread(unread, {
         userId: viewer.id,
-        emptyTopicName: emptyTopicName(viewer.realm),
+        emptyTopicName: emptyTopicName(viewer.organization),
         knowsEmptyTopic: options.capabilities.empty_topic_name,
       }),
     };
@@ -32,7 +32,7 @@ export const unreadState: StateGroup = {
 export const starredMessagesState: StateGroup = {
   name: 'starred_messages',
   read: async ({ viewer, db }) => ({
-    starred_messages: await starredIds(db, { realmId: viewer.realm.id, userId: viewer.id }),
+    starred_messages: await starredIds(db, { organizationId: viewer.organization.id, userId: viewer.id }),
   }),
 };
 
@@ -40,7 +40,7 @@ export const starredMessagesState: StateGroup = {
 export const recentConversationsState: StateGroup = {
   name: 'recent_private_conversations',
   async read({ viewer, db }) {
-    const recent = await recentConversations(db, { realmId: viewer.realm.id, userId: viewer.id });
+    const recent = await recentConversations(db, { organizationId: viewer.organization.id, userId: viewer.id });
     return {
       recent_private_conversations: recent.map(({ maxId, memberIds }) => ({
         max_message_id: maxId,

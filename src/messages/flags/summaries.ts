@@ -3,17 +3,17 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import type { Holder } from './read-state.ts';
 
-/** Maximum numbers of starred messages and of conversations in an initial state. */
+/** Maximum number of starred messages, and maximum number of conversations, in the initial state of an event queue. */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
 /** Reads the ids of the user's newest starred messages, ascending. At most `MAX_STARRED`. */
-export async function starredIds(db: SqlClient, { realmId, userId }: Holder): Promise<number[]> {
+export async function starredIds(db: SqlClient, { organizationId, userId }: Holder): Promise<number[]> {
   const [row] = await readRows<{ ids: number[] | null }>(
     db,
     Prisma.sql`
     SELECT json_agg(message_id ORDER BY message_id) AS ids FROM (
       SELECT message_id FROM user_message
-      WHERE realm_id = ${realmId} AND user_id = ${userId} AND starred
+      WHERE realm_id = ${organizationId} AND user_id = ${userId} AND starred
       ORDER BY message_id DESC LIMIT ${MAX_STARRED}) AS newest`,
   );
   return row?.ids ?? [];
@@ -28,7 +28,10 @@ export interface RecentConversation {
 }
 
 /** Reads the user's conversations, at most `MAX_CONVERSATIONS`. The conversation with the newest message comes first. */
-export async function recentConversations(db: SqlClient, { realmId, userId }: Holder): Promise<RecentConversation[]> {
+export async function recentConversations(
+  db: SqlClient,
+  { organizationId, userId }: Holder,
+): Promise<RecentConversation[]> {
   const rows = await readRows<{ max_id: bigint; member_ids: number[] }>(
     db,
     Prisma.sql`
@@ -36,23 +39,21 @@ export async function recentConversations(db: SqlClient, { realmId, userId }: Ho
     CROSS JOIN LATERAL (
       SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1) AS last
     JOIN conversation c ON c.realm_id = cm.realm_id AND c.id = cm.conversation_id
-    WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`,
+    WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`,
   );
   return rows.map(({ max_id, member_ids }) => ({ maxId: Number(max_id), memberIds: member_ids }));
 }
 
-/**
- * Reads the id of the last message that the user received. -1 if there is none. Equivalent to `receivedBy` in
- * messages/access.ts, but each of its parts can use its own index.
- */
+/** Reads the id of the last message that the user received. -1 if there is none. */
 export async function lastReceivedId(db: SqlClient, holder: Holder): Promise<number> {
   return (await lastReceivedIds(db, [holder])).get(holder.userId) ?? -1;
 }
 
 /**
  * Reads the id of the last message that each user received, by user id, with one query. Users who received no message are
- * absent.
+ * absent from the result.
  *
+ * The query is equivalent to `receivedBy` in messages/access.ts, but each of the query's parts can use a separate index.
  * `COALESCE` around a comparison keeps the planner from estimating few matches and reading the whole channel.
  */
 export async function lastReceivedIds(db: SqlClient, holders: readonly Holder[]): Promise<Map<number, number>> {
@@ -75,7 +76,7 @@ export async function lastReceivedIds(db: SqlClient, holders: readonly Holder[])
       UNION ALL
       (SELECT m.id FROM message m WHERE m.sender_id = u.id ORDER BY m.id DESC LIMIT 1)
     ) AS last) AS id FROM unnest(
-      ${holders.map(({ realmId }) => realmId)}::int[], ${holders.map(({ userId }) => userId)}::int[]) AS u(realm_id, id)`,
+      ${holders.map(({ organizationId }) => organizationId)}::int[], ${holders.map(({ userId }) => userId)}::int[]) AS u(realm_id, id)`,
   );
   return new Map(rows.flatMap(({ user_id, id }) => (id === null ? [] : [[user_id, Number(id)] as const])));
 }

@@ -8,12 +8,13 @@ import {
   IN_CHANNEL,
   IN_CONVERSATION,
   inTopic,
+  type PlaceFilter,
   placesOf,
   talliedOf,
 } from './counted-places.ts';
 import type { AnyHolder } from './unread.ts';
 
-/** Number of unread messages of one channel or conversation. Muted and other messages of a channel are counted separately. */
+/** Number of unread messages in one conversation, or in all muted topics or all other topics of one channel. */
 export interface UnreadCount {
   /** Id of the channel. Null for a conversation. */
   readonly channelId: number | null;
@@ -23,18 +24,21 @@ export interface UnreadCount {
   readonly count: number;
 }
 
-/** Builds the query of the unread counts of one user. */
-function countsOf(holder: AnyHolder): Prisma.Sql {
-  const { realmId, userId } = holder;
+/**
+ * Builds common table expressions with the unread counts of one user. `counted` has the columns `channel_id`,
+ * `conversation_id`, `is_muted` and `n`, whose sums are the counts. `base` and `otherwise` are its parts.
+ */
+export function countedBy(holder: AnyHolder, filter?: PlaceFilter): Prisma.Sql {
+  const { organizationId, userId } = holder;
   return Prisma.sql`
-    WITH ${talliedOf(realmId)}, ${placesOf(holder)},
+    ${talliedOf(organizationId)}, ${placesOf(holder, filter)},
     base AS MATERIALIZED (
-      SELECT p.*, ${countedAbove(realmId, IN_CHANNEL)} AS n FROM place p WHERE p.channel_id IS NOT NULL
-      UNION ALL SELECT p.*, ${countedAbove(realmId, IN_CONVERSATION)} FROM place p WHERE p.conversation_id IS NOT NULL
+      SELECT p.*, ${countedAbove(organizationId, IN_CHANNEL)} AS n FROM place p WHERE p.channel_id IS NOT NULL
+      UNION ALL SELECT p.*, ${countedAbove(organizationId, IN_CONVERSATION)} FROM place p WHERE p.conversation_id IS NOT NULL
     ), apart AS MATERIALIZED (
       -- Topics whose muting differs from that of their channel.
-      SELECT p.channel_id, p.is_muted, ${countedAbove(realmId, inTopic(Prisma.sql`topic_key(t.topic)`))} AS n
-      FROM base p JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = p.channel_id
+      SELECT p.channel_id, p.is_muted, ${countedAbove(organizationId, inTopic(Prisma.sql`topic_key(t.topic)`))} AS n
+      FROM base p JOIN user_topic t ON t.realm_id = ${organizationId} AND t.user_id = ${userId} AND t.channel_id = p.channel_id
       CROSS JOIN LATERAL (SELECT p.is_muted) AS s
       WHERE p.n > 0 AND ${IS_TOPIC_MUTED} <> s.is_muted
     ), otherwise AS (${countedOtherwise(holder, Prisma.sql`base`)}),
@@ -43,31 +47,35 @@ function countsOf(holder: AnyHolder): Prisma.Sql {
       UNION ALL SELECT channel_id, NULL, is_muted, -n FROM apart
       UNION ALL SELECT channel_id, NULL, NOT is_muted, n FROM apart
       UNION ALL
-      SELECT o.channel_id, o.conversation_id, ${IS_TOPIC_MUTED}, o.n FROM otherwise o
-      LEFT JOIN place s ON s.channel_id = o.channel_id
-      LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = o.channel_id AND topic_key(t.topic) = topic_key(o.topic)
-    )
-    SELECT channel_id AS "channelId", conversation_id AS "conversationId", is_muted AS "isMuted", sum(n)::int AS count
-    FROM counted GROUP BY 1, 2, 3 HAVING sum(n) > 0`;
+      SELECT o.channel_id, o.conversation_id, ${IS_TOPIC_MUTED}, o.n FROM otherwise o CROSS JOIN LATERAL (SELECT o.is_muted) AS s
+      LEFT JOIN user_topic t ON t.realm_id = ${organizationId} AND t.user_id = ${userId} AND t.channel_id = o.channel_id AND topic_key(t.topic) = topic_key(o.topic)
+    )`;
 }
 
+/** SQL query for the unread counts of one user, from the table expression `counted`. */
+export const COUNTS = Prisma.sql`
+  SELECT channel_id AS "channelId", conversation_id AS "conversationId", is_muted AS "isMuted", sum(n)::int AS count
+  FROM counted GROUP BY 1, 2, 3 HAVING sum(n) > 0`;
+
 /**
- * Counts the unread messages of each user, by user id, per channel or conversation. Uses one query, whose cost does not grow
- * with the counts.
+ * Counts the unread messages of each user, per channel or conversation. Returns the counts by user id. Uses one query, whose
+ * cost does not grow with the counts.
  */
 export async function countUnreadOfEach(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   userIds: readonly number[],
 ): Promise<Map<number, UnreadCount[]>> {
-  return byHolder(await ofEach<UnreadCount>(db, userIds, (userId) => countsOf({ realmId, userId })));
+  const statement = (userId: number | Prisma.Sql) =>
+    Prisma.sql`WITH ${countedBy({ organizationId, userId })} ${COUNTS}`;
+  return byHolder(await ofEach<UnreadCount>(db, userIds, statement));
 }
 
 type OfHolder<Row> = Row & { readonly userId: number };
 
 /**
- * Runs a query for each of the users, in one statement. If there is only one user, the user id is a constant, which gives the
- * planner better estimates.
+ * Runs the same query for each of the users, in one statement. If there is only one user, the user id is a constant in the
+ * statement, which gives the planner better estimates.
  */
 export async function ofEach<Row extends object>(
   db: SqlClient,
@@ -89,7 +97,10 @@ export async function ofEach<Row extends object>(
 const byHolder = <Row>(rows: readonly OfHolder<Row>[]): Map<number, OfHolder<Row>[]> =>
   Map.groupBy(rows, ({ userId }) => userId);
 
-/** A topic or conversation in which a user's unread messages are counted or searched. One of the two ids is null. */
+/**
+ * A topic or conversation in which a user's unread messages are counted or searched. Either the channel id or the conversation
+ * id is null.
+ */
 export interface WantedPlace {
   readonly userId: number;
   readonly channelId: number | null;
@@ -100,7 +111,10 @@ export interface WantedPlace {
   readonly topic: string;
 }
 
-/** Builds the common table expression `wanted` with the places of one user. `nth` is the position in `places`, from 1. */
+/**
+ * Builds the common table expression `wanted` with the topics and conversations of one user. Its column `nth` is the position
+ * in `places`, from 1.
+ */
 const wantedBy = ({ userId }: AnyHolder, places: readonly WantedPlace[]): Prisma.Sql => Prisma.sql`
   wanted AS MATERIALIZED (
     SELECT w.nth::int AS nth, w.channel_id, w.conversation_id, topic_key(w.topic) AS topic FROM unnest(
@@ -114,22 +128,22 @@ const WANTED = {
   conversations: Prisma.sql`SELECT conversation_id FROM wanted`,
 };
 /**
- * Counts the unread messages in each of the topics, in the order of `places`. Uses one query.
+ * Counts the unread messages in each topic. Returns the counts in the order of `places`. Uses one query.
  *
  * @param places Topics of channels. Conversations are not supported.
  */
 export async function countUnreadInTopics(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   places: readonly WantedPlace[],
 ): Promise<number[]> {
   const rows = await ofEach<{ nth: number; count: number }>(db, holdersOf(places), (userId) => {
-    const holder = { realmId, userId };
+    const holder = { organizationId, userId };
     return Prisma.sql`
-      WITH ${talliedOf(realmId)}, ${wantedBy(holder, places)}, ${placesOf(holder, { ...WANTED, conversations: null })},
+      WITH ${talliedOf(organizationId)}, ${wantedBy(holder, places)}, ${placesOf(holder, { ...WANTED, conversations: null })},
       base AS MATERIALIZED (SELECT p.*, 1 AS n FROM place p),
       otherwise AS MATERIALIZED (${countedOtherwise(holder, Prisma.sql`base`)})
-      SELECT w.nth, (${countedAbove(realmId, inTopic(Prisma.sql`w.topic`))} + COALESCE(o.n, 0))::int AS count
+      SELECT w.nth, (${countedAbove(organizationId, inTopic(Prisma.sql`w.topic`))} + COALESCE(o.n, 0))::int AS count
       FROM wanted w JOIN place p ON p.channel_id = w.channel_id
       LEFT JOIN (SELECT channel_id, topic_key(topic) AS topic, sum(n) AS n FROM otherwise GROUP BY 1, 2) AS o
         ON o.channel_id = w.channel_id AND o.topic = w.topic`;
@@ -138,24 +152,24 @@ export async function countUnreadInTopics(
 }
 
 /**
- * Finds the oldest unread message in each of the topics and conversations. Returns its id or null, in the order of `places`.
- * Uses one query.
+ * Finds the oldest unread message in each topic and conversation. Returns the message ids in the order of `places`, with null
+ * if there is no unread message. Uses one query.
  */
 export async function firstUnreadIn(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   places: readonly WantedPlace[],
 ): Promise<(number | null)[]> {
   const rows = await ofEach<{ nth: number; id: bigint | null }>(db, holdersOf(places), (userId) => {
-    const holder = { realmId, userId };
+    const holder = { organizationId, userId };
     const first = (stands: Prisma.Sql) => Prisma.sql`(
       SELECT m.id FROM message m
       WHERE ${stands} AND m.id > p.above AND m.channel_id IS NOT DISTINCT FROM m.sent_channel_id
         AND NOT (m.sender_id = ${userId} AND m.read_by_sender)
-        AND NOT EXISTS (SELECT FROM read_exception x WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND x.message_id = m.id)
+        AND NOT EXISTS (SELECT FROM read_exception x WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = m.id)
       ORDER BY m.id LIMIT 1)`;
     return Prisma.sql`
-      WITH ${talliedOf(realmId)}, ${wantedBy(holder, places)}, ${placesOf(holder, WANTED)},
+      WITH ${talliedOf(organizationId)}, ${wantedBy(holder, places)}, ${placesOf(holder, WANTED)},
       base AS MATERIALIZED (SELECT p.*, 0 AS n FROM place p),
       otherwise AS MATERIALIZED (${countedOtherwise(holder, Prisma.sql`base`)})
       SELECT w.nth, LEAST(${first(inTopic(Prisma.sql`w.topic`).stands)}, o.id) AS id

@@ -2,7 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/loading/context.ts';
 import type { RequestedKey } from '../../api/graphql/loading/keyed-loader.ts';
 import { topicKey } from '../../contract/topic-key.ts';
-import type { Db } from '../../platform/db/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
 import {
   countUnreadInTopics,
   countUnreadOfEach,
@@ -12,28 +12,30 @@ import {
 } from './unread-counts.ts';
 import { type UnreadMentions, unreadMentionsOfEach } from './unread-mentions.ts';
 
-/** Key of the loaders. They have one value per viewer, so the key is constant. */
+/** Key that the loaders of this file use. A loader has only one value per viewer, so the key is constant. */
 const ALL = 0;
 
 /**
- * Creates a loader of rows that belong to the viewer. Rows of several viewers are loaded in one query, once per operation or
- * delivery.
+ * Creates a function that loads rows for the viewer, such as unread counts. The rows are loaded once per operation. During the
+ * delivery of events, one query loads the rows of all viewers.
  */
-function ofViewers<Row>(read: (db: Db, realmId: number, userIds: readonly number[]) => Promise<Map<number, Row[]>>) {
+function ofViewers<Row>(
+  read: (db: Tx, organizationId: number, userIds: readonly number[]) => Promise<Map<number, Row[]>>,
+) {
   const load = acrossReaders<typeof ALL, readonly Row[]>(async (wanted) => {
     const [first] = wanted;
     if (first === undefined) return [];
-    const { app, realmId } = first.ctx;
-    const found = await read(app.db, realmId, [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))]);
+    const { work, organizationId } = first.ctx;
+    const found = await read(work.db, organizationId, [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))]);
     return wanted.map(({ ctx }) => found.get(ctx.viewer.id) ?? []);
   });
   return (ctx: GraphQLContext): Promise<readonly Row[]> => load(ctx).load(ALL);
 }
 
-/** Loads the viewer's numbers of unread messages, one row per channel or conversation. */
+/** Loads the number of the viewer's unread messages in each channel and conversation. */
 export const ownCounts = ofViewers<UnreadCount>(countUnreadOfEach);
 
-/** Loads the viewer's numbers of unread mentions, one row per topic or conversation. */
+/** Loads the number of the viewer's unread mentions in each topic and conversation. */
 export const ownMentions = ofViewers<UnreadMentions>(unreadMentionsOfEach);
 
 interface UnreadCountRow {
@@ -55,7 +57,10 @@ function sumsBy<Row extends { readonly count: number }, K>(
   return sums;
 }
 
-/** Creates a loader of the sum of counts in a channel or a conversation. The rows are loaded once per operation. */
+/**
+ * Creates a loader that returns two functions: `channel` returns the sum of the counts in a channel, `conversation` the sum of
+ * the counts in a conversation, both by id. The counts are loaded once per operation.
+ */
 const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly UnreadCountRow[]>) =>
   perOperation(async (ctx) => {
     const rows = await read(ctx);
@@ -67,13 +72,19 @@ const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly UnreadCountRow[]
     };
   });
 
-/** Loads functions that return the viewer's number of unread messages in a channel or a conversation, by id. */
+/** Loads two functions that return the number of the viewer's unread messages in a channel and in a conversation, by id. */
 export const ownCountsIn = sumsIn(ownCounts);
 
-/** Loads functions that return the viewer's number of unread mentions in a channel or a conversation, by id. */
+/**
+ * Loads two functions that return the number of the viewer's unread messages in a channel and in a conversation that are not
+ * muted, by id.
+ */
+export const ownUnmutedCountsIn = sumsIn(async (ctx) => (await ownCounts(ctx)).filter(({ isMuted }) => !isMuted));
+
+/** Loads two functions that return the number of the viewer's unread mentions in a channel and in a conversation, by id. */
 export const ownMentionsIn = sumsIn(ownMentions);
 
-/** Loads a function that returns the viewer's number of unread mentions in a topic, by channel id and name. */
+/** Loads a function that returns the number of the viewer's unread mentions in a topic, by channel id and topic name. */
 export const ownMentionsInTopics = perOperation(async (ctx) => {
   const byTopic = sumsBy(await ownMentions(ctx), ({ channelId, topic }) => `${channelId} ${topicKey(topic)}`);
   return (channelId: number, name: string): number => byTopic.get(`${channelId} ${topicKey(name)}`) ?? 0;
@@ -90,11 +101,14 @@ function placeOf({ ctx, key }: RequestedKey<string>): WantedPlace {
     : { userId, channelId: id, conversationId: null, topic: key.slice(end + 1) };
 }
 
-/** Creates a loader of values of topics and conversations. The number of queries does not depend on their number. */
-const ofPlaces = <V>(read: (db: Db, realmId: number, places: readonly WantedPlace[]) => Promise<readonly V[]>) =>
+/**
+ * Creates a loader of one value for each topic or conversation of a viewer, such as a count. The number of queries does not
+ * grow with the number of topics and conversations.
+ */
+const ofPlaces = <V>(read: (db: Tx, organizationId: number, places: readonly WantedPlace[]) => Promise<readonly V[]>) =>
   acrossReaders<string, V>(async (wanted) => {
     const ctx: Ctx | undefined = wanted[0]?.ctx;
-    return ctx === undefined ? [] : read(ctx.app.db, ctx.realmId, wanted.map(placeOf));
+    return ctx === undefined ? [] : read(ctx.work.db, ctx.organizationId, wanted.map(placeOf));
   });
 
 const topicCounts = ofPlaces(countUnreadInTopics);

@@ -2,53 +2,54 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { isUnreadBy } from '../flag-conditions.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
-import { placesOf } from './counted-places.ts';
+import { type PlaceFilter, placesOf } from './counted-places.ts';
 import type { AnyHolder } from './unread.ts';
 import { ofEach } from './unread-counts.ts';
 
 /**
- * Maximum number of messages that are examined: of the newest messages that mention the user by name and, in each channel and
- * conversation, of the newest with a wildcard mention.
+ * Maximum number of messages that are examined for mentions, newest first. One such limit applies to the messages that mention
+ * the user. Another applies, in each channel and conversation, to the messages that mention all members.
  */
 export const MAX_MENTIONS = 1_000;
 
 /**
- * Number of unread messages of one topic or conversation that mention the user. In muted topics, messages with only a wildcard
- * mention are not counted.
+ * Number of unread messages in one topic or conversation that mention the user. Messages of muted topics that have only a
+ * wildcard mention are not counted.
  */
 export interface UnreadMentions {
   /** Id of the channel. Null for a conversation. */
   readonly channelId: number | null;
   /** Id of the conversation. Null for a topic. */
   readonly conversationId: number | null;
-  /** Key of the topic. Empty for a conversation. */
+  /** Key of the topic: its name without differences of letter case and Unicode form. Empty for a conversation. */
   readonly topic: string;
   readonly count: number;
 }
 
-function mentionsOf(holder: AnyHolder): Prisma.Sql {
-  const { realmId, userId } = holder;
+/** Builds the query of the unread mentions of one user. */
+export function mentionsOf(holder: AnyHolder, filter?: PlaceFilter): Prisma.Sql {
+  const { organizationId, userId } = holder;
   const wildcards = (stands: Prisma.Sql) => Prisma.sql`
     SELECT mentioned.id FROM place p CROSS JOIN LATERAL (
       SELECT m.id FROM message m WHERE ${stands} AND m.channel_wildcard AND m.id > p.above
       ORDER BY m.id DESC LIMIT ${MAX_MENTIONS}) AS mentioned`;
   return Prisma.sql`
-    WITH ${placesOf(holder)}, found AS (
+    WITH ${placesOf(holder, filter)}, found AS (
       (SELECT um.message_id AS id FROM user_message um
-       WHERE um.realm_id = ${realmId} AND um.user_id = ${userId} AND (um.mentioned OR um.topic_wildcard_mentioned)
+       WHERE um.realm_id = ${organizationId} AND um.user_id = ${userId} AND (um.mentioned OR um.topic_wildcard_mentioned)
        ORDER BY um.message_id DESC LIMIT ${MAX_MENTIONS})
       UNION ${wildcards(Prisma.sql`m.channel_id IS NOT NULL AND m.channel_id = p.channel_id`)}
       UNION ${wildcards(Prisma.sql`m.conversation_id IS NOT NULL AND m.conversation_id = p.conversation_id`)}
-      -- Messages marked as unread one by one, and moved messages: they can be before the read mark of their place.
+      -- Messages marked as unread one by one, and moved messages: they can be before the read mark of their channel or conversation.
       UNION SELECT x.message_id FROM read_exception x
-      WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read
+      WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND NOT x.is_read
       UNION
       SELECT m.id FROM subscription_period p
       JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
-      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND m.channel_wildcard
+      WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND m.channel_wildcard
     )
     SELECT m.channel_id AS "channelId", m.conversation_id AS "conversationId", topic_key(m.topic) AS topic, count(*)::int AS count
-    FROM found JOIN message m ON m.realm_id = ${realmId} AND m.id = found.id
+    FROM found JOIN message m ON m.realm_id = ${organizationId} AND m.id = found.id
     JOIN place s ON s.recipient_id = COALESCE(m.channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)
     LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id
     LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)
@@ -64,12 +65,12 @@ function mentionsOf(holder: AnyHolder): Prisma.Sql {
     GROUP BY 1, 2, 3`;
 }
 
-/** Counts the unread mentions of each user, by user id, per topic or conversation. Uses one query. */
+/** Counts the unread mentions of each user, per topic or conversation. Returns the counts by user id. Uses one query. */
 export async function unreadMentionsOfEach(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   userIds: readonly number[],
 ): Promise<Map<number, UnreadMentions[]>> {
-  const rows = await ofEach<UnreadMentions>(db, userIds, (userId) => mentionsOf({ realmId, userId }));
+  const rows = await ofEach<UnreadMentions>(db, userIds, (userId) => mentionsOf({ organizationId, userId }));
   return Map.groupBy(rows, ({ userId }) => userId);
 }

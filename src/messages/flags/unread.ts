@@ -3,9 +3,10 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
+import { conversationRecipientId } from '../wire.ts';
 import type { Holder } from './read-state.ts';
 
-/** Maximum number of unread messages in an initial state. If there are more, the newest are returned. */
+/** Maximum number of unread messages in the initial state of an event queue. If there are more, the newest are returned. */
 export const MAX_UNREAD = 50_000;
 
 /** Unread messages of a user in one topic or conversation. */
@@ -16,24 +17,24 @@ export interface UnreadGroup {
   readonly topic: string;
   /** Ids of the members of the conversation, ascending. Null for a topic. */
   readonly memberIds: readonly number[] | null;
-  /** Whether the topic is muted, by its own policy or by its channel. */
+  /** Whether the topic is muted by the user's policy or, without a policy, by its channel. False for a conversation. */
   readonly isMuted: boolean;
   /** Ids of the unread messages, ascending. */
   readonly ids: readonly number[];
   /**
-   * Ids of those messages that mention the user by name or through a group. Unless the topic is muted, also those with a
-   * wildcard mention.
+   * Ids of those unread messages that mention the user by name or through a group. If the topic is not muted, also of those
+   * with a wildcard mention.
    */
   readonly mentions: readonly number[];
 }
 
-/** A channel or topic whose unread messages are fetched. The user need not be subscribed to it. */
+/** A channel or topic whose unread messages are fetched. The user need not be subscribed to the channel. */
 export interface UnreadPlace {
   readonly channelId: number;
   readonly topic?: string | undefined;
 }
 
-/** A user, whose id is given by a value or by a column of a query. */
+/** Ids of a user and of their organization. The user id is a number, or SQL for a column with user ids. */
 export interface AnyHolder extends Omit<Holder, 'userId'> {
   readonly userId: number | Prisma.Sql;
 }
@@ -48,20 +49,24 @@ interface Window {
  * Builds SQL for a user's unread messages, with the columns `id`, `channel_id`, `topic`, `conversation_id` and
  * `channel_wildcard`.
  *
- * Each part starts reading an index at the user's read mark. So the cost grows with the unread messages and the channels and
- * conversations, but not with the age of the organization. `OFFSET 0` forces this plan, because the planner does not know the
- * marks.
+ * Each part of the UNION reads an index from the user's read mark on. So the cost grows with the number of unread messages,
+ * channels and conversations, but not with the number of read messages. `OFFSET 0` forces this plan, because the planner does
+ * not know the marks.
  *
  * @param place Channel or topic to which the result is restricted. Absent: all direct messages, and the channels that are not
  * archived and to which the user is subscribed.
  * @param window Range of ids to which the result is restricted.
  */
-export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPlace, window?: Window): Prisma.Sql {
+export function unreadMessages(
+  { organizationId, userId }: AnyHolder,
+  place?: UnreadPlace,
+  window?: Window,
+): Prisma.Sql {
   const channels =
     place === undefined
       ? Prisma.sql`
           SELECT s.channel_id FROM subscription s JOIN channel c ON c.realm_id = s.realm_id AND c.id = s.channel_id AND NOT c.is_archived
-          WHERE s.realm_id = ${realmId} AND s.user_id = ${userId} AND s.active`
+          WHERE s.realm_id = ${organizationId} AND s.user_id = ${userId} AND s.active`
       : Prisma.sql`SELECT ${place.channelId}::int AS channel_id`;
   const columns = Prisma.sql`m.id, m.channel_id, m.topic, m.conversation_id, m.channel_wildcard`;
   const within = Prisma.sql`
@@ -76,8 +81,8 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
     // Messages that are in the channel to which they were sent.
     Prisma.sql`
       SELECT sent.* FROM place 
-      JOIN subscription_period p ON p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = place.channel_id
-      LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = ${userId} AND r.recipient_id = place.channel_id::bigint * 2
+      JOIN subscription_period p ON p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = place.channel_id
+      LEFT JOIN read_mark r ON r.realm_id = ${organizationId} AND r.user_id = ${userId} AND r.recipient_id = place.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
         WHERE m.channel_id = place.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
@@ -90,13 +95,13 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
         SELECT ${columns} FROM message m
         WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved
-      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
+      WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
     // Messages that were marked as unread one by one, or left unread when the read mark was moved.
     Prisma.sql`
       SELECT excepted.* FROM read_exception x CROSS JOIN LATERAL (
-        SELECT ${columns} FROM message m WHERE m.realm_id = ${realmId} AND m.id = x.message_id ${within} OFFSET 0
+        SELECT ${columns} FROM message m WHERE m.realm_id = ${organizationId} AND m.id = x.message_id ${within} OFFSET 0
       ) AS excepted
-      WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read
+      WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND NOT x.is_read
         AND (excepted.channel_id IN (SELECT channel_id FROM place)
           OR ${place === undefined ? Prisma.sql`excepted.conversation_id IS NOT NULL` : Prisma.sql`false`})`,
   ];
@@ -108,7 +113,7 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
         SELECT ${columns} FROM message m
         WHERE m.conversation_id = cm.conversation_id AND m.id > COALESCE(r.read_through, 0) AND ${byMark} OFFSET 0
       ) AS direct
-      WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId}`);
+      WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId}`);
   }
   return Prisma.sql`(WITH place AS MATERIALIZED (${channels}) ${Prisma.join(parts, ' UNION ALL ')})`;
 }
@@ -124,7 +129,8 @@ interface UnreadGroupRow {
 }
 
 /**
- * Fetches at most `limit` unread messages, grouped by topic and conversation. If there are more, any of them can be missing.
+ * Fetches at most `limit` unread messages, grouped by topic and conversation. If the user has more, the result can omit any of
+ * them.
  */
 async function readGroups(
   db: SqlClient,
@@ -137,7 +143,7 @@ async function readGroups(
 }
 
 function groupsOf(holder: AnyHolder, limit: number, place?: UnreadPlace, window?: Window): Prisma.Sql {
-  const { realmId, userId } = holder;
+  const { organizationId, userId } = holder;
   return Prisma.sql`
     WITH unread AS MATERIALIZED (
       SELECT * FROM ${unreadMessages(holder, place, window)} AS found LIMIT ${limit}
@@ -149,16 +155,16 @@ function groupsOf(holder: AnyHolder, limit: number, place?: UnreadPlace, window?
              json_agg(u.id ORDER BY u.id) AS ids, json_agg(u.id ORDER BY u.id) FILTER (WHERE um.mentioned) AS mentioned,
              json_agg(u.id ORDER BY u.id) FILTER (WHERE u.channel_wildcard OR um.topic_wildcard_mentioned) AS wildcards
       FROM unread u JOIN spelling ON spelling.topic = u.topic LEFT JOIN user_message um
-        ON um.realm_id = ${realmId} AND um.user_id = ${userId} AND um.message_id = u.id
+        ON um.realm_id = ${organizationId} AND um.user_id = ${userId} AND um.message_id = u.id
         AND (um.mentioned OR um.topic_wildcard_mentioned)
       GROUP BY u.channel_id, u.conversation_id, spelling.key
     )
     SELECT g.channel_id, g.topic, c.member_ids, g.ids, g.mentioned, g.wildcards,
            ${IS_TOPIC_MUTED} AS is_muted
     FROM gathered g
-    LEFT JOIN conversation c ON c.realm_id = ${realmId} AND c.id = g.conversation_id
-    LEFT JOIN subscription s ON s.realm_id = ${realmId} AND s.user_id = ${userId} AND s.channel_id = g.channel_id
-    LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = g.channel_id AND topic_key(t.topic) = g.key`;
+    LEFT JOIN conversation c ON c.realm_id = ${organizationId} AND c.id = g.conversation_id
+    LEFT JOIN subscription s ON s.realm_id = ${organizationId} AND s.user_id = ${userId} AND s.channel_id = g.channel_id
+    LEFT JOIN user_topic t ON t.realm_id = ${organizationId} AND t.user_id = ${userId} AND t.channel_id = g.channel_id AND topic_key(t.topic) = g.key`;
 }
 
 const toGroup = (row: UnreadGroupRow): UnreadGroup => ({
@@ -194,14 +200,14 @@ export async function readUnread(db: SqlClient, holder: Holder, max = MAX_UNREAD
 }
 
 /**
- * Reads the newest `max` unread messages. Reads ranges of ids from the newest on, each twice as wide as the previous one. So it
- * reads hardly more than `max` messages.
+ * Reads the newest `max` unread messages. Queries ranges of ids from the newest on, each twice as wide as the previous one,
+ * until enough messages are found. So hardly more than `max` messages are read.
  */
 async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<UnreadGroup[]> {
   const [last] = await readRows<{ id: bigint }>(
     db,
     Prisma.sql`
-    SELECT COALESCE(max(id), 0) AS id FROM message WHERE realm_id = ${holder.realmId}`,
+    SELECT COALESCE(max(id), 0) AS id FROM message WHERE realm_id = ${holder.organizationId}`,
   );
   const found: UnreadGroup[] = [];
   let through = Number(last?.id ?? 0);
@@ -220,7 +226,7 @@ async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<U
 const keyOf = ({ channelId, topic, memberIds }: UnreadGroup) => `${channelId} ${memberIds?.join()} ${topicKey(topic)}`;
 
 /**
- * Merges groups that belong to one topic or conversation. Drops messages with ids below `oldest`.
+ * Merges the groups of the same topic or conversation into one. Omits messages with ids below `oldest`.
  *
  * @param parts Groups. Groups with newer messages come first.
  */
@@ -237,21 +243,45 @@ function mergeGroups(parts: readonly UnreadGroup[], oldest: number): UnreadGroup
   });
 }
 
-/** Reads the ids of a user's unread messages in a channel or topic, ascending. */
-export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPlace): Promise<number[]> {
-  const [row] = await readRows<{ ids: number[] | null }>(
-    db,
-    Prisma.sql`
-    SELECT json_agg(id ORDER BY id) AS ids FROM ${unreadMessages(holder, place)} AS unread`,
-  );
-  return row?.ids ?? [];
+/** Ids of unread messages in one topic of a channel. */
+export interface UnreadInTopic {
+  /** Name of the topic, as in some of the messages. */
+  readonly topic: string;
+  readonly ids: readonly number[];
 }
 
-/** Returns whether the initial state of an event queue would contain unread messages of the user. */
-export async function hasUnread(db: SqlClient, holder: Holder): Promise<boolean> {
-  const rows = await readRows<unknown>(
+/** Reads the ids of a user's unread messages in one of their direct conversations, ascending. */
+export async function unreadIdsInConversation(
+  db: SqlClient,
+  { organizationId, userId }: Holder,
+  conversationId: number,
+): Promise<number[]> {
+  const rows = await readRows<{ readonly id: bigint }>(
     db,
-    Prisma.sql`SELECT 1 AS found FROM ${unreadMessages(holder)} AS unread LIMIT 1`,
+    Prisma.sql`
+    WITH mark AS (
+      SELECT COALESCE(max(read_through), 0) AS id FROM read_mark
+      WHERE realm_id = ${organizationId} AND user_id = ${userId} AND recipient_id = ${conversationRecipientId(conversationId)}::bigint
+    )
+    SELECT m.id FROM mark, message m
+    WHERE m.realm_id = ${organizationId} AND m.conversation_id = ${conversationId}::int AND m.id > mark.id
+      AND NOT (m.sender_id = ${userId} AND m.read_by_sender)
+      AND NOT EXISTS (
+        SELECT FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id)
+    UNION
+    SELECT x.message_id FROM read_exception x
+    WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND NOT x.is_read
+      AND x.recipient_id = ${conversationRecipientId(conversationId)}::bigint
+    ORDER BY id`,
   );
-  return rows.length > 0;
+  return rows.map(({ id }) => Number(id));
+}
+
+/** Reads the ids of a user's unread messages in a channel or topic. */
+export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPlace): Promise<UnreadInTopic[]> {
+  return readRows<UnreadInTopic>(
+    db,
+    Prisma.sql`
+    SELECT topic, json_agg(id) AS ids FROM ${unreadMessages(holder, place)} AS unread GROUP BY topic`,
+  );
 }

@@ -1,13 +1,17 @@
+import { hasProtectedHistory } from '../../channels/access.ts';
 import { userIdsReading } from '../../channels/audience.ts';
 import type { AccessContext, AccessScope } from '../../channels/hooks.ts';
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { hasProtectedHistory, receivedBy } from '../access.ts';
+import { receivedBy } from '../access.ts';
 import { flagRemoved } from './events.ts';
 
-/** Channels, users and messages that a change of access affects. An absent field includes all of them. */
+/**
+ * Channels, users and messages for which a change may have revoked access. If a field is absent, the change affects all
+ * channels, users or messages.
+ */
 export interface StarScope extends AccessScope {
   readonly messageIds?: readonly number[];
 }
@@ -20,21 +24,24 @@ interface Star {
 }
 
 /**
- * Removes the stars of messages that their users can no longer read, and notifies these users' clients. Runs inside the change
- * that revokes access, after the change has written its rows. The cost grows with the number of stars in the scope.
+ * Clears the flag `starred` of messages that the user with the flag can no longer read, and notifies these users' clients. Runs
+ * in the transaction that revokes access, after that transaction has written its rows. The cost grows with the number of
+ * starred messages in `scope`.
  */
 export async function removeUnreadableStars(
   tx: Tx,
   emit: Emit,
-  { realm, now }: AccessContext,
+  { organization, now }: AccessContext,
   scope: StarScope,
 ): Promise<void> {
-  const stars = await starsIn(tx, realm.id, scope);
+  const stars = await starsIn(tx, organization.id, scope);
   const removed = new Map<number, number[]>();
   for (const [channelId, placed] of Map.groupBy(stars, ({ channel_id }) => channel_id)) {
-    const channel = await tx.channel.findUniqueOrThrow({ where: { realmId_id: { realmId: realm.id, id: channelId } } });
+    const channel = await tx.channel.findUniqueOrThrow({
+      where: { organizationId_id: { organizationId: organization.id, id: channelId } },
+    });
     const userIds = [...new Set(placed.map(({ user_id }) => user_id))];
-    const readers = new Set(await userIdsReading(tx, realm, channel, userIds, now));
+    const readers = new Set(await userIdsReading(tx, organization, channel, userIds, now));
     const isGuarded = hasProtectedHistory(channel);
     for (const { user_id, message_id, received } of placed) {
       if (readers.has(user_id) && (received || !isGuarded)) continue;
@@ -44,16 +51,19 @@ export async function removeUnreadableStars(
     }
   }
   if (removed.size === 0) return;
-  await clearStars(tx, realm.id, removed);
+  await clearStars(tx, organization.id, removed);
   for (const [userId, ids] of removed) {
-    for (const event of flagRemoved('starred', { ids }, realm)) emit(event, users([userId]));
+    for (const event of flagRemoved('starred', { ids }, organization)) emit(event, users([userId]));
   }
 }
 
-/** Reads the starred channel messages in the scope, ordered by user. Direct messages always remain readable for their users. */
-function starsIn(tx: Tx, realmId: number, { channelIds, userIds, messageIds }: StarScope): Promise<Star[]> {
+/**
+ * Reads which users have starred which channel messages in the scope, ordered by user. Omits direct messages, because these
+ * always remain readable for their recipients.
+ */
+function starsIn(tx: Tx, organizationId: number, { channelIds, userIds, messageIds }: StarScope): Promise<Star[]> {
   const conditions = [
-    Prisma.sql`um.realm_id = ${realmId} AND um.starred AND m.channel_id IS NOT NULL`,
+    Prisma.sql`um.realm_id = ${organizationId} AND um.starred AND m.channel_id IS NOT NULL`,
     ...(channelIds === undefined ? [] : [Prisma.sql`m.channel_id = ANY(${[...channelIds]}::int[])`]),
     ...(userIds === undefined ? [] : [Prisma.sql`um.user_id = ANY(${[...userIds]}::int[])`]),
     ...(messageIds === undefined ? [] : [Prisma.sql`um.message_id = ANY(${[...messageIds]}::bigint[])`]),
@@ -64,12 +74,19 @@ function starsIn(tx: Tx, realmId: number, { channelIds, userIds, messageIds }: S
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY um.user_id, um.message_id`;
 }
 
-/** Clears the given stars. Deletes rows of `user_message` that then have no flag. */
-async function clearStars(tx: Tx, realmId: number, removed: ReadonlyMap<number, readonly number[]>): Promise<void> {
+/**
+ * Clears the flag `starred` of messages. Deletes the rows of `user_message` that then have no flag. `removed` contains the ids
+ * of the messages by user id.
+ */
+async function clearStars(
+  tx: Tx,
+  organizationId: number,
+  removed: ReadonlyMap<number, readonly number[]>,
+): Promise<void> {
   const pairs = [...removed].flatMap(([userId, ids]) => ids.map((id) => ({ userId, id })));
   const given = Prisma.sql`unnest(${pairs.map(({ userId }) => userId)}::int[], ${pairs.map(({ id }) => id)}::bigint[])
     AS gone(user_id, message_id)`;
-  const isGiven = Prisma.sql`um.realm_id = ${realmId} AND um.user_id = gone.user_id AND um.message_id = gone.message_id`;
+  const isGiven = Prisma.sql`um.realm_id = ${organizationId} AND um.user_id = gone.user_id AND um.message_id = gone.message_id`;
   await tx.$executeRaw`UPDATE user_message um SET starred = false FROM ${given} WHERE ${isGiven}`;
   await tx.$executeRaw`
     DELETE FROM user_message um USING ${given} WHERE ${isGiven} AND NOT (um.starred OR um.collapsed OR um.mentioned

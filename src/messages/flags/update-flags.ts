@@ -1,26 +1,26 @@
 import type { Ctx } from '../../access/context.ts';
 import { channelActor } from '../../access/permissions/require.ts';
-import { readBy } from '../../channels/access.ts';
+import { hasProtectedHistory, readBy } from '../../channels/access.ts';
 import { holdRolesAndShareChannels } from '../../channels/locks.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { requireWithin } from '../../platform/totals.ts';
-import { hasProtectedHistory, invalidMessage, isMessageId, receivedBy } from '../access.ts';
+import { invalidMessage, isMessageId, receivedBy } from '../access.ts';
 import { isUnreadBy } from '../flag-conditions.ts';
 import { serializationFailure } from '../locks.ts';
 import { compileNarrow } from '../narrow/narrow.ts';
 import { type Range, type Selection, selectIds } from '../narrow/narrow-select.ts';
 import type { NarrowTerm } from '../narrow/narrow-terms.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
-import { flagAdded, flagRemoved, MESSAGE_FLAGS, type MessageFlag } from './events.ts';
+import { type FlaggedPlace, flagAdded, flagRemoved, MESSAGE_FLAGS, type MessageFlag } from './events.ts';
 import { lockReaders, setRead } from './read-state.ts';
 
 export type FlagOperation = 'add' | 'remove';
 
-/** A flag, and whether it is added or removed. */
+/** A flag of messages, and whether the flag is to be added or removed. */
 export interface FlagChange {
   readonly operation: FlagOperation;
   readonly flag: MessageFlag;
@@ -32,24 +32,33 @@ const FIXED_FLAGS = [
   'historical',
 ];
 
-/** Maximum number of messages in one request. */
+/** Maximum number of messages whose flags one request can change. */
 const MAX_MESSAGES = 5_000;
 
 /**
  * Validates the operation and the flag of a request, and returns them.
  *
- * @throws BadRequestError if the operation or the flag is unknown, or if users cannot change the flag.
+ * @throws ValidationError if the operation or the flag is unknown, or if users cannot change the flag.
  */
 export function requireFlagChange(operation: string, flag: string): FlagChange {
   if (operation !== 'add' && operation !== 'remove') {
-    throw new BadRequestError(`Invalid message flag operation: '${operation}'`);
+    throw new ValidationError(`Invalid message flag operation: '${operation}'`, {
+      parameter: 'op',
+      value: operation,
+    });
   }
   const known = MESSAGE_FLAGS.find((name) => name === flag);
   if (known !== undefined) return { operation, flag: known };
-  throw new BadRequestError(FIXED_FLAGS.includes(flag) ? `Flag not editable: '${flag}'` : `Invalid flag: '${flag}'`);
+  if (FIXED_FLAGS.includes(flag)) {
+    throw new ValidationError(`Flag not editable: '${flag}'`, {
+      parameter: 'flag',
+      schemaMessage: 'Users cannot change this flag.',
+    });
+  }
+  throw new ValidationError(`Invalid flag: '${flag}'`, { parameter: 'flag', value: flag });
 }
 
-/** Result of a change of flags. */
+/** Result of adding a flag to messages or removing it. */
 export interface FlagsChanged {
   /** Ids of the messages whose flag changed. */
   readonly changedIds: readonly number[];
@@ -61,31 +70,34 @@ export interface FlagsChanged {
  * Adds a flag of the viewer to messages, or removes it, and notifies the viewer's clients of the messages that changed. Channel
  * messages that the viewer did not receive can be flagged too. Channel messages become unread only if the viewer is subscribed.
  *
- * @throws BadRequestError if there are more than 5,000 messages.
- * @throws BadRequestError if a message does not exist. Also if the viewer cannot read a message and did not receive it in its
- * current channel.
+ * @throws ValidationError if there are more than 5,000 messages.
+ * @throws NotFoundError if a message does not exist. Also if the viewer has no access to it. Access means that the viewer can read
+ * the message or, unless the change adds stars, received it in its current channel.
  * @throws TotalReachedError if the viewer would have more than 100,000 starred messages.
  */
 export async function updateFlags(ctx: Ctx, messageIds: readonly number[], change: FlagChange): Promise<FlagsChanged> {
   if (messageIds.length > MAX_MESSAGES) {
-    throw new BadRequestError(`Too many messages requested (maximum ${MAX_MESSAGES}).`);
+    throw new ValidationError(`Too many messages requested (maximum ${MAX_MESSAGES}).`, {
+      parameter: 'messages',
+      maximum: MAX_MESSAGES,
+    });
   }
   if (messageIds.length === 0) return { changedIds: [], skippedChannelIds: [] };
   return transact(ctx, async (tx, emit) => {
-    const places = isStarring(change) ? await holdPlaces(tx, ctx.realmId, messageIds) : undefined;
-    await lockReaders(tx, ctx.realmId, [ctx.viewer.id]);
-    return changeFlags(tx, emit, ctx, await requireMessages(tx, ctx, messageIds, places), change);
+    const lockedChannels = isStarring(change) ? await lockChannels(tx, ctx.organizationId, messageIds) : undefined;
+    await lockReaders(tx, ctx.organizationId, [ctx.viewer.id]);
+    return changeFlags(tx, emit, ctx, await requireMessages(tx, ctx, messageIds, lockedChannels), change);
   });
 }
 
-/** A narrow, an anchor, and the numbers of messages around the anchor. */
+/** A narrow, an anchor, and the numbers of messages before and after the anchor. */
 export interface NarrowRange extends Range {
   readonly narrow: readonly NarrowTerm[];
 }
 
-/** Result of a change of flags in a narrow. */
+/** Result of adding a flag to the messages of a narrow or removing it. */
 export interface NarrowChanged extends FlagsChanged {
-  /** Messages that were found, and the anchor. Includes messages whose flag did not change. */
+  /** Ids of the messages that were found, and the anchor. Includes messages whose flag did not change. */
   readonly selection: Selection;
 }
 
@@ -93,8 +105,8 @@ export interface NarrowChanged extends FlagsChanged {
  * Adds or removes a flag of the messages of a narrow around an anchor, like `updateFlags`.
  *
  * @throws BadNarrowError if the narrow is invalid.
- * @throws BadRequestError if the range has more than 5,000 messages, or if it excludes an anchor that is not at one of its
- * ends.
+ * @throws ValidationError if `numBefore` or `numAfter` is negative, or if their sum is more than 5,000.
+ * @throws ValidationError if the anchor is excluded although messages on both sides of the anchor are requested.
  * @throws TotalReachedError if the viewer would have more than 100,000 starred messages.
  */
 export async function updateFlagsInNarrow(
@@ -102,34 +114,42 @@ export async function updateFlagsInNarrow(
   { narrow, ...range }: NarrowRange,
   change: FlagChange,
 ): Promise<NarrowChanged> {
-  if (range.numBefore < 0 || range.numAfter < 0) throw new BadRequestError('numBefore and numAfter must be at least 0');
+  if (range.numBefore < 0 || range.numAfter < 0) {
+    throw new ValidationError('numBefore and numAfter must be at least 0', {
+      ...(range.numBefore < 0
+        ? { parameter: 'num_before', value: range.numBefore }
+        : { parameter: 'num_after', value: range.numAfter }),
+      minimum: 0,
+      schemaMessage: 'The counts before and after the anchor must be at least 0',
+    });
+  }
   const selection = await selectIds(ctx, await compileNarrow(ctx, narrow), range);
   if (selection.ids.length === 0) return { selection, changedIds: [], skippedChannelIds: [] };
   return transact(ctx, async (tx, emit) => {
-    const places = isStarring(change) ? await holdPlaces(tx, ctx.realmId, selection.ids) : undefined;
-    await lockReaders(tx, ctx.realmId, [ctx.viewer.id]);
+    const lockedChannels = isStarring(change) ? await lockChannels(tx, ctx.organizationId, selection.ids) : undefined;
+    await lockReaders(tx, ctx.organizationId, [ctx.viewer.id]);
     // `readMessages` omits messages that were deleted since they were found.
-    const found = await readMessages(tx, ctx, selection.ids, places);
-    const rows = places === undefined ? found : await readableOf(tx, ctx.viewer, ctx.app.now(), found);
+    const found = await readMessages(tx, ctx, selection.ids, lockedChannels);
+    const rows = lockedChannels === undefined ? found : await readableOf(tx, ctx.viewer, ctx.app.now(), found);
     return { selection, ...(await changeFlags(tx, emit, ctx, rows, change)) };
   });
 }
 
 /**
- * Returns whether a change adds stars. Such a change needs locks: only readable messages can be starred, and stars are removed
- * when access is lost.
+ * Returns whether a change adds the flag `starred`. Such a change locks the channels of the messages, so that the viewer cannot
+ * lose access to a message before the flag is stored.
  */
 const isStarring = ({ operation, flag }: FlagChange): boolean => operation === 'add' && flag === 'starred';
 
 /** Ids of channels that the transaction has locked. While they are locked, users cannot lose access to them. */
-type HeldPlaces = ReadonlySet<number>;
+type LockedChannels = ReadonlySet<number>;
 
-async function holdPlaces(tx: Tx, realmId: number, messageIds: readonly number[]): Promise<HeldPlaces> {
+async function lockChannels(tx: Tx, organizationId: number, messageIds: readonly number[]): Promise<LockedChannels> {
   const rows = await tx.$queryRaw<{ channel_id: number }[]>`
     SELECT DISTINCT channel_id FROM message
-    WHERE realm_id = ${realmId} AND id = ANY(${messageIds.filter(isMessageId)}::bigint[]) AND channel_id IS NOT NULL`;
+    WHERE realm_id = ${organizationId} AND id = ANY(${messageIds.filter(isMessageId)}::bigint[]) AND channel_id IS NOT NULL`;
   const channelIds = rows.map(({ channel_id }) => channel_id);
-  if (channelIds.length > 0) await holdRolesAndShareChannels(tx, realmId, channelIds);
+  if (channelIds.length > 0) await holdRolesAndShareChannels(tx, organizationId, channelIds);
   return new Set(channelIds);
 }
 
@@ -145,7 +165,7 @@ async function changeFlags(
   rows: readonly FlaggedMessage[],
   { operation, flag }: FlagChange,
 ): Promise<FlagsChanged> {
-  const holder = { realmId: ctx.realmId, userId: ctx.viewer.id };
+  const holder = { organizationId: ctx.organizationId, userId: ctx.viewer.id };
   if (flag !== 'read') {
     const changed = operation === 'add' ? await setFlag(tx, ctx, flag, rows) : await clearFlag(tx, ctx, flag, rows);
     if (operation === 'add' && flag === 'starred' && changed.length > 0) await requireRoomForStars(tx, ctx);
@@ -163,14 +183,14 @@ async function changeFlags(
 }
 
 /**
- * Checks the limit of starred messages. The limit exists because an initial state lists all of them. The user must be locked.
+ * Checks that the viewer has at most 100,000 starred messages. The caller must have locked the viewer's row.
  *
- * @throws TotalReachedError if the limit is exceeded.
+ * @throws TotalReachedError if the viewer has more.
  */
 async function requireRoomForStars(tx: Tx, { viewer }: Ctx): Promise<void> {
   requireWithin(
     'starred_messages',
-    await tx.userMessage.count({ where: { realmId: viewer.realm.id, userId: viewer.id, starred: true } }),
+    await tx.userMessage.count({ where: { organizationId: viewer.organization.id, userId: viewer.id, starred: true } }),
   );
 }
 
@@ -179,7 +199,10 @@ function announce(emit: Emit, { viewer }: Ctx, { operation, flag }: FlagChange, 
   const ids = changed.map(({ id }) => id);
   const audience = users([viewer.id]);
   const details = flag === 'read' ? { details: changed.map(detailsFor(viewer.id)) } : {};
-  const events = operation === 'add' ? flagAdded(flag, ids) : flagRemoved(flag, { ids, ...details }, viewer.realm);
+  const byId = new Map(changed.map((row) => [row.id, row]));
+  const placeOf = flag === 'read' ? (id: number) => byId.get(id) as FlaggedMessage : undefined;
+  const events =
+    operation === 'add' ? flagAdded(flag, ids, placeOf) : flagRemoved(flag, { ids, ...details }, viewer.organization);
   for (const event of events) emit(event, audience);
 }
 
@@ -187,17 +210,15 @@ const detailsFor = (userId: number) => (row: FlaggedMessage) => ({
   id: row.id,
   channelId: row.channelId,
   topic: row.topic,
+  conversationId: row.conversationId,
   otherIds: row.memberIds?.filter((id) => id !== userId) ?? null,
   isMentioned: row.mentioned || (row.wildcard && !row.isMuted),
   isMuted: row.isMuted,
 });
 
-/** A message, with the data on which the flags of one user depend. */
-interface FlaggedMessage {
+/** A message, with the properties on which one user's flags of it depend. */
+interface FlaggedMessage extends FlaggedPlace {
   readonly id: number;
-  /** Id of the channel. Null for a direct message. */
-  readonly channelId: number | null;
-  readonly topic: string;
   readonly memberIds: readonly number[] | null;
   readonly received: boolean;
   /** Whether the message is in a different channel than the one to which it was sent. */
@@ -210,48 +231,52 @@ interface FlaggedMessage {
 }
 
 /**
- * Reads the messages, without duplicates, and checks access: the viewer received each message in its current channel or can
- * read it.
+ * Reads the messages, without duplicates, and checks that the viewer has access to each of them. The viewer has access if they
+ * received the message in its current channel or can read it.
  *
- * @param places Locked channels. If given, the viewer must be able to read all of the messages.
- * @throws BadRequestError if a message does not exist or the viewer has no access to it.
+ * @param lockedChannels Locked channels. If given, the viewer must be able to read all of the messages.
+ * @throws NotFoundError for the first message that does not exist or to which the viewer has no access. The error does not
+ * depend on which of the two is true.
  */
 async function requireMessages(
   tx: Tx,
   ctx: Ctx,
   messageIds: readonly number[],
-  places: HeldPlaces | undefined,
+  lockedChannels: LockedChannels | undefined,
 ): Promise<FlaggedMessage[]> {
   const ids = [...new Set(messageIds)];
-  if (!ids.every(isMessageId)) throw invalidMessage();
-  const messages = await readMessages(tx, ctx, ids, places);
-  if (messages.length < ids.length) throw invalidMessage();
-  // Users who received a message that was moved may not be able to read it in its new channel.
-  const others = places === undefined ? messages.filter(({ received, isMoved }) => !received || isMoved) : messages;
+  const messages = await readMessages(tx, ctx, ids.filter(isMessageId), lockedChannels);
+  // Users who received a message may not be able to read it after a move to another channel.
+  const others =
+    lockedChannels === undefined ? messages.filter(({ received, isMoved }) => !received || isMoved) : messages;
   const readable = await readableOf(tx, ctx.viewer, ctx.app.now(), others);
-  if (readable.length < others.length) throw invalidMessage();
-  return messages;
+  if (messages.length === ids.length && readable.length === others.length) return messages;
+  const [checked, passed] = [new Set(others), new Set(readable)];
+  const accessible = new Set(
+    messages.filter((message) => !checked.has(message) || passed.has(message)).map(({ id }) => id),
+  );
+  throw invalidMessage(ids.find((id) => !accessible.has(id)) ?? 0);
 }
 
 /**
- * Fetches those of the messages that still exist.
+ * Fetches the given messages. Omits those that no longer exist.
  *
- * @param places Locked channels. If given, the messages are also locked, so that they cannot be moved.
- * @throws A serialization failure (40001) if a message is in a channel that is not in `places`.
+ * @param lockedChannels Locked channels. If given, the messages are also locked, so that they cannot be moved.
+ * @throws A serialization failure (40001) if a message is in a channel that is not in `lockedChannels`.
  */
 async function readMessages(
   tx: Tx,
-  { realmId, viewer }: Ctx,
+  { organizationId, viewer }: Ctx,
   ids: readonly number[],
-  places?: HeldPlaces,
+  lockedChannels?: LockedChannels,
 ): Promise<FlaggedMessage[]> {
   const userId = viewer.id;
-  if (places !== undefined) {
+  if (lockedChannels !== undefined) {
     await tx.$queryRaw`
-      SELECT 1 AS held FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) ORDER BY id FOR SHARE`;
+      SELECT 1 AS held FROM message WHERE realm_id = ${organizationId} AND id = ANY(${[...ids]}::bigint[]) ORDER BY id FOR SHARE`;
   }
   const rows = await tx.$queryRaw<(Omit<FlaggedMessage, 'id'> & { readonly id: bigint })[]>`
-    SELECT m.id, m.channel_id AS "channelId", m.topic, c.member_ids AS "memberIds", ${receivedBy(userId)} AS received,
+    SELECT m.id, m.channel_id AS "channelId", m.topic, m.conversation_id AS "conversationId", c.member_ids AS "memberIds", ${receivedBy(userId)} AS received,
            COALESCE(m.channel_id <> m.sent_channel_id, false) AS "isMoved", ${isUnreadBy(userId)} AS "isUnread", s.user_id IS NOT NULL AS "isSubscribed",
            ${IS_TOPIC_MUTED} AS "isMuted",
            COALESCE(um.mentioned, false) AS mentioned,
@@ -261,13 +286,14 @@ async function readMessages(
     LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active
     LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)
     LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...ids]}::bigint[])`;
-  const isHeld = ({ channelId }: Pick<FlaggedMessage, 'channelId'>) => channelId === null || places?.has(channelId);
-  if (places !== undefined && !rows.every(isHeld)) throw serializationFailure();
+    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...ids]}::bigint[])`;
+  const isHeld = ({ channelId }: Pick<FlaggedMessage, 'channelId'>) =>
+    channelId === null || lockedChannels?.has(channelId);
+  if (lockedChannels !== undefined && !rows.every(isHeld)) throw serializationFailure();
   return rows.map((row) => ({ ...row, id: Number(row.id) }));
 }
 
-/** Returns those of the messages that the viewer can read. */
+/** Returns the given messages without those that the viewer cannot read. */
 async function readableOf(
   tx: Tx,
   viewer: Ctx['viewer'],
@@ -298,16 +324,16 @@ const columnOf = (flag: 'starred' | 'collapsed') => Prisma.raw(flag);
  */
 async function setFlag(
   tx: Tx,
-  { realmId, viewer }: Ctx,
+  { organizationId, viewer }: Ctx,
   flag: 'starred' | 'collapsed',
   rows: readonly FlaggedMessage[],
 ): Promise<FlaggedMessage[]> {
   const column = columnOf(flag);
   const changed = await tx.$queryRaw<{ id: bigint }[]>`
     INSERT INTO user_message (realm_id, user_id, message_id, ${column}, historical)
-    SELECT ${realmId}, ${viewer.id}, there.id, true, NOT there.received FROM (
+    SELECT ${organizationId}, ${viewer.id}, there.id, true, NOT there.received FROM (
       SELECT m.id, ${receivedBy(viewer.id)} AS received FROM message m
-      WHERE m.realm_id = ${realmId} AND m.id = ANY(${rows.map(({ id }) => id)}::bigint[]) FOR KEY SHARE OF m) AS there
+      WHERE m.realm_id = ${organizationId} AND m.id = ANY(${rows.map(({ id }) => id)}::bigint[]) FOR KEY SHARE OF m) AS there
     ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET ${column} = true WHERE NOT user_message.${column}
     RETURNING message_id AS id`;
   return among(rows, changed);
@@ -320,19 +346,19 @@ async function setFlag(
  */
 async function clearFlag(
   tx: Tx,
-  { realmId, viewer }: Ctx,
+  { organizationId, viewer }: Ctx,
   flag: 'starred' | 'collapsed',
   rows: readonly FlaggedMessage[],
 ): Promise<FlaggedMessage[]> {
   const column = columnOf(flag);
   const changed = await tx.$queryRaw<{ id: bigint }[]>`
     UPDATE user_message SET ${column} = false
-    WHERE realm_id = ${realmId} AND user_id = ${viewer.id} AND message_id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND ${column}
+    WHERE realm_id = ${organizationId} AND user_id = ${viewer.id} AND message_id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND ${column}
     RETURNING message_id AS id`;
   if (changed.length > 0) {
     await tx.$executeRaw`
       DELETE FROM user_message
-      WHERE realm_id = ${realmId} AND user_id = ${viewer.id} AND message_id = ANY(${changed.map(({ id }) => id)}::bigint[]) AND NOT (starred
+      WHERE realm_id = ${organizationId} AND user_id = ${viewer.id} AND message_id = ANY(${changed.map(({ id }) => id)}::bigint[]) AND NOT (starred
         OR collapsed OR mentioned OR topic_wildcard_mentioned OR has_alert_word OR historical)`;
   }
   return among(rows, changed);

@@ -2,7 +2,7 @@ import { topicKey } from '../../contract/topic-key.ts';
 import { shownTopic } from '../wire.ts';
 import type { Unread, UnreadGroup } from './unread.ts';
 
-/** The user whose unread messages are shown, and how their client shows the empty topic. */
+/** Id of the user whose unread messages are shown, and how the user's client shows the empty topic. */
 interface Shown {
   readonly userId: number;
   readonly emptyTopicName: string;
@@ -12,7 +12,7 @@ interface Shown {
 const conversations = (groups: readonly UnreadGroup[]) =>
   groups.flatMap(({ memberIds, ids }) => (memberIds === null ? [] : [{ memberIds, ids }]));
 
-/** Converts a user's unread messages to the form in which initial states contain them. */
+/** Converts a user's unread messages to the JSON form that initial states contain. */
 export function toWireUnread({ groups, isCut }: Unread, { userId, emptyTopicName, knowsEmptyTopic }: Shown) {
   const direct = conversations(groups);
   const pairs = direct.filter(({ memberIds }) => memberIds.length <= 2);
@@ -41,6 +41,6 @@ export function toWireUnread({ groups, isCut }: Unread, { userId, emptyTopicName
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/** Returns the number of unread messages that are not muted. */
+/** Returns the number of unread messages, without those of muted topics. */
 export const countUnread = (groups: readonly UnreadGroup[]): number =>
   groups.reduce((sum, { isMuted, ids }) => sum + (isMuted ? 0 : ids.length), 0);

@@ -2,9 +2,11 @@ import { builder, type Types } from '../../api/graphql/schema/builder.ts';
 import { errorType } from '../../api/graphql/schema/errors.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { ChannelRef } from '../../channels/channel-ref.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ChannelPrivacyEnum } from '../../channels/graphql.ts';
+import { ValidationError } from '../../platform/errors.ts';
+import { givenTopic, TopicRef } from '../topic-ref.ts';
 import { BadNarrowError } from './errors.ts';
-import type { NarrowTerm, Operand } from './narrow-terms.ts';
+import { MAX_TERMS, type NarrowTerm, type Operand } from './narrow-terms.ts';
 
 const MessageState = builder.enumType('MessageState', {
   description: 'State of a message for the viewer, or of its topic.',
@@ -24,7 +26,7 @@ const MessageState = builder.enumType('MessageState', {
 });
 
 const MessagePart = builder.enumType('MessagePart', {
-  description: 'A feature of a message.',
+  description: 'A part that a message can have, such as a link or a reaction.',
   values: {
     LINK: { value: 'link', description: 'The content has a link.' },
     IMAGE: { value: 'image', description: 'The content has a link to an image.' },
@@ -33,20 +35,18 @@ const MessagePart = builder.enumType('MessagePart', {
   } as const,
 });
 
-const ChannelKind = builder.enumType('ChannelKind', {
-  description: 'Kind of channel, by its readers.',
-  values: {
-    PUBLIC: { value: 'public', description: 'All users can read the channel, except guests who are not subscribed.' },
-    WEB_PUBLIC: { value: 'web-public', description: 'The channel can be read without an account.' },
-  } as const,
-});
-
 const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
   channel: t.field({ type: ChannelRef, required: false, description: 'Channel of the message.' }),
-  channels: t.field({ type: ChannelKind, required: false, description: 'Kind of the channel of the message.' }),
-  topic: t.string({
+  channels: t.field({
+    type: ChannelPrivacyEnum,
     required: false,
-    description: 'Name of the topic of the message. Case and Unicode normalization form do not matter.',
+    description:
+      'PUBLIC: messages in channels that are not private. WEB_PUBLIC: in web-public channels. Other values are ' +
+      'refused.',
+  }),
+  topicNamed: t.string({
+    required: false,
+    description: 'Name of the topic of the message, in any channel. Case and Unicode normalization form do not matter.',
   }),
   senderId: t.id({ ...refersTo('User'), required: false, description: 'Id of the sender.' }),
   directWith: t.idList({
@@ -55,8 +55,12 @@ const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject
     description: 'Ids of all members of the conversation. The viewer can be omitted.',
   }),
   directIncluding: t.id({ ...refersTo('User'), required: false, description: 'Id of a member of the conversation.' }),
-  is: t.field({ type: [MessageState], required: false, description: 'States of the message.' }),
-  has: t.field({ type: [MessagePart], required: false, description: 'Features of the message.' }),
+  is: t.field({ type: [MessageState], required: false, description: `States of the message, at most ${MAX_TERMS}.` }),
+  has: t.field({
+    type: [MessagePart],
+    required: false,
+    description: `Parts that the message has, at most ${MAX_TERMS}.`,
+  }),
   mentionsUserId: t.id({
     ...refersTo('User'),
     required: false,
@@ -75,17 +79,25 @@ const NarrowTerms = builder.inputType('MessageNarrowTermsInput', {
   fields: narrowFields,
 });
 
-/** GraphQL input for a narrow: the filter of a list of messages. */
+/** GraphQL input for a narrow, which filters a list of messages. */
 export const MessageNarrow = builder.inputType('MessageNarrowInput', {
   description:
-    'Filter for messages. A message must meet all conditions. With `channel` or `channels`, all readable messages are ' +
-    'searched, else only those that the viewer received.',
+    'Filter for messages. A message must meet all conditions. With `channel`, `channels` or `topic`, all ' +
+    'messages that the viewer can read are searched, otherwise only those that the viewer received. Event ' +
+    'queues support only some of the conditions.',
   fields: (t) => ({
     ...narrowFields(t),
+    topic: t.field({
+      type: TopicRef,
+      required: false,
+      description: 'Topic of the message. Also searches messages that the viewer can read but did not receive.',
+    }),
     with: t.id({
       ...refersTo('Message'),
       required: false,
-      description: 'Id of a message. Its current location replaces `channel`, `topic` and `directWith`.',
+      description:
+        'Id of a message. The current topic or conversation of this message is used in place of `channel`, `topic` ' +
+        'and `directWith`.',
     }),
     not: t.field({ type: NarrowTerms, required: false, description: 'Conditions that exclude a message.' }),
   }),
@@ -95,7 +107,7 @@ export const MessageNarrow = builder.inputType('MessageNarrowInput', {
 const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>> = {
   channel: 'channel',
   channels: 'channels',
-  topic: 'topic',
+  topicNamed: 'topic',
   senderId: 'sender',
   directWith: 'dm',
   directIncluding: 'dm-including',
@@ -108,12 +120,19 @@ const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>
 /**
  * Converts the GraphQL input to narrow terms.
  *
- * @throws BadRequestError if the search is blank.
+ * @throws ValidationError if the search is blank, or if `is` or `has` contains more than `MAX_TERMS` values.
  */
 export function termsIn(input: typeof MessageNarrow.$inferInput): NarrowTerm[] {
-  const { with: messageId, not, ...fields } = input;
+  const { with: messageId, topic, not, ...fields } = input;
   const place = messageId == null ? [] : [{ operator: 'with', operand: messageId, negated: false }];
-  return [...place, ...termsOf(fields, false), ...termsOf(not ?? {}, true)];
+  return [...place, ...termsOf(inTopic(topic), false), ...termsOf(fields, false), ...termsOf(not ?? {}, true)];
+}
+
+/** Returns the conditions for the channel and the name of a topic. */
+function inTopic(topic: typeof TopicRef.$inferInput | null | undefined): typeof NarrowTerms.$inferInput {
+  if (topic == null) return {};
+  const { channel, name } = givenTopic(topic);
+  return { channel: 'id' in channel ? { id: channel.id } : { name: channel.name }, topicNamed: name };
 }
 
 function termsOf({ channel, ...fields }: typeof NarrowTerms.$inferInput, negated: boolean): NarrowTerm[] {
@@ -123,14 +142,25 @@ function termsOf({ channel, ...fields }: typeof NarrowTerms.$inferInput, negated
     const operator = OPERATOR_OF[field as keyof typeof OPERATOR_OF];
     // Each value of `is` and `has` becomes a separate term.
     const operands = field === 'is' || field === 'has' ? (value as readonly string[]) : [value as Operand];
-    if (field === 'search' && String(value).trim() === '') throw new BadRequestError('search cannot be blank');
+    const parameter = `narrow${negated ? '["not"]' : ''}["${field}"]`;
+    if (operands.length > MAX_TERMS) {
+      throw new ValidationError(`${field} has too many items (limit: ${MAX_TERMS})`, { parameter, maximum: MAX_TERMS });
+    }
+    if (field === 'search' && String(value).trim() === '') {
+      throw new ValidationError('search cannot be blank', { parameter, minimum: 1 });
+    }
     return operands.map((operand) => ({ operator, operand, negated }));
   });
 }
 
-errorType(BadNarrowError, 'The narrow names something that does not exist, or no message can match it.', (t) => ({
-  description: t.string({
-    description: 'Error message for users: the problem with the narrow.',
-    resolve: ({ data }) => data.desc,
+errorType(
+  BadNarrowError,
+  'The narrow (the filter for messages) refers to an object that does not exist, or has a value that no ' +
+    'message can match.',
+  (t) => ({
+    description: t.string({
+      description: 'Error message for users: the problem with the narrow.',
+      resolve: ({ schemaDescription }) => schemaDescription,
+    }),
   }),
-}));
+);

@@ -1,6 +1,6 @@
 import type { SqlClient } from '../../platform/db/client.ts';
 import { folded, lowered } from '../../platform/folding.ts';
-import { type Search, SHORT, WORD } from './narrow-search.ts';
+import { type Search, WORD } from './narrow-search.ts';
 
 /** Function that marks the matches of a search in HTML. Tags, entities and MathML remain unchanged. */
 export type Highlighter = (html: string) => string;
@@ -16,16 +16,16 @@ const WORDS = new RegExp(WORD, 'gv');
 const WORD_OR_ENTITY = new RegExp(`${ENTITY}|(?<word>${WORD})`, 'gv');
 
 /**
- * Returns a function that wraps the matches of a search in `<span class="highlight">`. It can be called with any of the given
- * texts. Uses one query for all texts.
+ * Returns a function that wraps the matches of a search in `<span class="highlight">`. The returned function must be called
+ * only with elements of `texts`. Uses one query for all texts.
  *
- * @param texts HTML.
+ * @param texts HTML texts.
  */
 export async function highlighter(db: SqlClient, search: Search, texts: readonly string[]): Promise<Highlighter> {
   const words = await wordsLike(db, search.stems, texts);
   const mark = (text: string): string => {
     const hits = [
-      ...hitsOf(text, search.phrases, lowered),
+      ...hitsOf(text, search.quoted, lowered),
       ...hitsOf(text, search.parts, folded),
       ...[...(words.size === 0 ? [] : text.matchAll(WORD_OR_ENTITY))].flatMap(({ index, groups }): Hit[] => {
         const word = groups?.['word'];
@@ -44,12 +44,12 @@ export async function highlighter(db: SqlClient, search: Search, texts: readonly
 /** Start (inclusive) and end (exclusive) of a match in a text, in UTF-16 units. */
 type Hit = readonly [start: number, end: number];
 
-/** Wraps each match in a `<span>` and returns the HTML. Overlapping matches share one `<span>`. */
+/** Wraps each match in a `<span>` and returns the HTML. Overlapping and adjacent matches share one `<span>`. */
 function marked(text: string, hits: readonly Hit[]): string {
   const merged: [number, number][] = [];
   for (const [start, end] of hits.toSorted((a, b) => a[0] - b[0])) {
     const last = merged.at(-1);
-    if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], end);
+    if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
     else merged.push([start, end]);
   }
   let html = '';
@@ -61,17 +61,17 @@ function marked(text: string, hits: readonly Hit[]): string {
   return html + text.slice(at);
 }
 
-/** Matches an entity, or a character with its combining marks. */
+/** Matches an HTML entity, or a character with its combining marks. */
 const UNIT = new RegExp(`${ENTITY}|(?:\\r\\n|[^])\\p{M}*`, 'gu');
 
 /**
- * Finds the given parts in a text after folding the text with `fold`. The parts must be folded already. A match always covers
- * whole characters of the text.
+ * Finds all occurrences of each part in the text, after `fold` was applied to the text. The parts must be folded already. Each
+ * match covers whole characters of the unfolded text.
  */
 function hitsOf(text: string, parts: readonly string[], fold: (text: string) => string): Hit[] {
   if (parts.length === 0 || text === '') return [];
   let plain = '';
-  // For each UTF-16 unit of `plain`: start and end of the character in `text` from which it was folded.
+  // For each UTF-16 unit of `plain`: start and end of the character in `text` that was folded to this unit.
   const [starts, ends]: [number[], number[]] = [[], []];
   for (const { 0: unit, index } of text.matchAll(UNIT)) {
     const made = fold(unit.length > 1 ? unescaped(unit) : unit);
@@ -92,7 +92,7 @@ function hitsOf(text: string, parts: readonly string[], fold: (text: string) => 
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
 
-/** Returns the character that an entity encodes. Returns any other text unchanged. */
+/** Returns the character that an HTML entity encodes. Returns any other text unchanged. */
 function unescaped(unit: string): string {
   const [, hex, decimal, name] = /^&(?:#x([\da-f]+)|#(\d+)|(\w+));$/i.exec(unit) ?? [];
   if (name !== undefined) return NAMED[name] ?? unit;
@@ -100,11 +100,11 @@ function unescaped(unit: string): string {
   return code >= 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : unit;
 }
 
-/** Returns those words of the texts whose stem is one of `stems`. The words are folded. */
+/** Returns those words of the texts that have one of `stems` as their stem. The returned words are folded (see `folded`). */
 async function wordsLike(db: SqlClient, stems: readonly string[], texts: readonly string[]): Promise<Set<string>> {
   if (stems.length === 0) return new Set();
-  // All forms of a word begin with the same letter, so other words need not be sent to the database.
-  const initials = new Set(stems.map((stem) => [...stem.replace(SHORT, '')][0]));
+  // All forms of a word begin with the same letter, so words with another first letter are not sent to the database.
+  const initials = new Set(stems.map((stem) => [...stem][0]));
   const words = new Set<string>();
   for (const text of texts) {
     for (const [match] of text.replaceAll(NO_WORDS, ' ').matchAll(WORDS)) {

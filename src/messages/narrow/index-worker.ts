@@ -1,21 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
 import { PeriodicWorker } from '../../platform/periodic-worker.ts';
+import { indexSome } from './message-index.ts';
 
 /**
- * Time between runs, in milliseconds. Until a message is indexed, each search compares it directly, in about ten microseconds.
+ * Time between runs, in milliseconds. Messages that are not indexed yet are compared with a search one by one, which takes
+ * about ten microseconds for each message.
  */
 const EVERY_MS = 5_000;
-/** Number of messages to be indexed from which an organization is indexed. Fewer are not worth a transaction. */
+/**
+ * Minimum number of messages to be indexed in an organization. Organizations with fewer are skipped, because a transaction is
+ * too expensive for so few messages.
+ */
 const WORTH_WHILE = 32;
-/** Messages per transaction. An index entry takes some 0.3 ms, and deletions of the messages wait for the transaction. */
-const AT_ONCE = 128;
 
 /**
- * Indexes the messages of all organizations that have no index entry or an outdated one. After each batch it pauses for as long
- * as the batch took, so that it uses at most half of a processor.
+ * Writes the missing and outdated index entries of messages in all organizations. After each batch, pauses for as long as the
+ * database took for it. So indexing uses at most half of a processor.
  *
- * @param least Organizations with fewer messages to be indexed are skipped.
+ * @param least Minimum number of messages to be indexed in an organization. Organizations with fewer are skipped.
  */
 export async function indexMessages(
   { db }: Pick<App, 'db'>,
@@ -28,10 +31,9 @@ export async function indexMessages(
     OR EXISTS (SELECT FROM search_stale s WHERE s.realm_id = p.realm_id ORDER BY s.id OFFSET ${least - 1} LIMIT 1)`;
   for (const { id } of behind) {
     for (let isMore = true; isMore && !isOver(); ) {
-      const startedAt = performance.now();
-      const [row] = await db.$queryRaw<{ more: boolean }[]>`SELECT index_messages(${id}::int, ${AT_ONCE}::int) AS more`;
-      isMore = row?.more ?? false;
-      if (isMore && !isOver()) await sleep(performance.now() - startedAt, undefined, { ref: false });
+      const batch = await indexSome(db, id);
+      ({ isMore } = batch);
+      if (isMore && !isOver()) await sleep(batch.tookMs, undefined, { ref: false });
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { Ctx } from '../../access/context.ts';
-import { type OwnChannel, visibleAmong } from '../../channels/access.ts';
+import { hasProtectedHistory, type OwnChannel, visibleAmong } from '../../channels/access.ts';
 import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import { Prisma, type User } from '../../generated/prisma/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
-import { hasProtectedHistory, receivedBy } from '../access.ts';
+import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { receivedBy } from '../access.ts';
 import { accessNamed, findConversation, type Recipients } from '../direct.ts';
 import { isUnreadBy } from '../flag-conditions.ts';
 import type { MessagePlace } from '../reading.ts';
@@ -12,7 +12,7 @@ import { BadNarrowError } from './errors.ts';
 import { parseSearch, type Search } from './narrow-search.ts';
 import type { Operand } from './narrow-terms.ts';
 
-/** Access path to the messages that a term selects, usually an index. */
+/** Access path of a term: the index, or another way, by which the messages that the term selects can be read quickly. */
 export type Lead =
   | { readonly by: 'nothing' }
   | { readonly by: 'id'; readonly id: number }
@@ -28,25 +28,28 @@ export type Lead =
   | { readonly by: 'unread' }
   | { readonly by: 'search'; readonly search: Search };
 
-/** Compiled form of a term, before negation. Its SQL conditions never evaluate to null. */
+/** Compiled form of a term of a narrow, before negation. Its SQL conditions never evaluate to null. */
 export interface Meaning {
-  /** Condition on the channel or conversation of a message. It allows skipping whole channels and conversations. */
+  /**
+   * Builds the SQL condition that the channel or conversation of a message matches the term. If the condition is false, the
+   * whole channel or conversation can be skipped.
+   */
   readonly ofPlace?: (place: MessagePlace) => Prisma.Sql;
-  /** Condition on the message `m`. A term has either `ofPlace` or `ofMessage`, or none of them if it matches every message. */
+  /** SQL condition on the message `m`. A term has either `ofPlace` or `ofMessage`, or neither if it matches every message. */
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
   readonly topic?: string;
-  /** The link, image or attachment that messages must have, by the operand of the term. */
+  /** Operand of the term, if it is a `has` term that requires a link, an image or an attachment. */
   readonly has?: string;
-  /** Channel that the term selects, if it selects only one. */
+  /** The channel that the term names. Absent if the term names no channel or several channels. */
   readonly channel?: OwnChannel;
-  /** Kind of message that the term selects. No message is both a channel message and a direct message. */
+  /** Kind of message, if the term can match only messages of one kind. Otherwise absent. */
   readonly kind?: 'channel' | 'direct';
-  /** Whether the term includes messages of a channel that the viewer can read but did not receive. */
+  /** Whether the term also selects channel messages that the viewer can read although the viewer did not receive them. */
   readonly opensHistory?: boolean;
   /**
-   * Whether the term depends on the viewer's own state of a message. Then only messages that the viewer holds can match
-   * (`holds` of `ReadingRights`).
+   * Whether the term depends on the viewer's own state of a message, such as a flag. Then only messages that meet the condition
+   * `holds` of `ReadingRights` can match.
    */
   readonly isOwn?: boolean;
 }
@@ -57,11 +60,14 @@ const { sql } = Prisma;
 const none = (): Prisma.Sql => sql`false`;
 const equal = (column: Prisma.Sql, value: number) => sql`COALESCE(${column} = ${value}, false)`;
 
-/** Compilers of all operators, by the names that `operatorNamed` returns. */
+/** Functions that compile a term of a narrow, by the current name of the operator (see `operatorNamed`). */
 export const OPERATORS: Readonly<Record<string, Operator>> = {
   channel: async (ctx, operand) => {
     const channel = await findChannel(ctx, operand);
-    if (channel === null) throw new BadNarrowError(`unknown channel ${operand}`);
+    if (channel === null) {
+      const schemaDescription = typeof operand === 'number' ? 'unknown channel' : undefined;
+      throw new BadNarrowError(`unknown channel ${operand}`, 'operator', { schemaDescription });
+    }
     return {
       ofPlace: ({ channelId }) => equal(channelId, channel.id),
       lead: { by: 'channel', channelId: channel.id, isGuarded: hasProtectedHistory(channel) },
@@ -70,20 +76,20 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
       channel,
     };
   },
-  channels: ({ realmId }, operand) => {
+  channels: ({ organizationId }, operand) => {
     if (operand !== 'public' && operand !== 'web-public')
       throw new BadNarrowError(`unknown channels operand ${operand}`);
     const isOne = operand === 'public' ? sql`NOT pc.invite_only` : sql`pc.is_web_public`;
     return {
       ofPlace: ({ channelId }) =>
-        sql`EXISTS (SELECT FROM channel pc WHERE pc.realm_id = ${realmId} AND pc.id = ${channelId} AND ${isOne})`,
+        sql`EXISTS (SELECT FROM channel pc WHERE pc.realm_id = ${organizationId} AND pc.id = ${channelId} AND ${isOne})`,
       lead: { by: 'channels', isOne },
       kind: 'channel',
       opensHistory: true,
     };
   },
   topic: ({ viewer }, operand) => {
-    const topic = topicNamed(viewer.realm, String(operand).trim());
+    const topic = topicNamed(viewer.organization, String(operand).trim());
     return {
       ofMessage: sql`(m.channel_id IS NOT NULL AND topic_key(m.topic) = topic_key(${topic}))`,
       kind: 'channel',
@@ -109,7 +115,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   'group-pm-with': async (ctx, operand) => {
     const user = await findUser(ctx, operand);
     const ofPlace = ({ conversationId }: MessagePlace) => sql`(${includes(conversationId, user)} AND EXISTS (
-      SELECT FROM conversation g WHERE g.realm_id = ${ctx.realmId} AND g.id = ${conversationId} AND cardinality(g.member_ids) > 2))`;
+      SELECT FROM conversation g WHERE g.realm_id = ${ctx.organizationId} AND g.id = ${conversationId} AND cardinality(g.member_ids) > 2))`;
     return { ofPlace, lead: { by: 'direct' }, kind: 'direct' };
   },
   is: ({ viewer }, operand) => {
@@ -137,21 +143,23 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   near: () => ({}),
   mentions: async (ctx, operand) => {
     const { id } = await findUser(ctx, operand);
-    // The row in `user_message` proves that the mention reached the user. The HTML proves that the mention was by name.
+    // The row in `user_message` shows that the user was mentioned and received the message. The HTML shows that the mention was
+    // by name.
     const byName = `class="user-mention" data-user-id="${id}"`;
     return {
       ofMessage: sql`(strpos(m.rendered_content, ${byName}) > 0 AND ${hasRow(id, sql`um.mentioned`)})`,
       lead: { by: 'row', userId: id, isOne: sql`um.mentioned` },
     };
   },
-  search: async ({ app }, operand) => {
-    const search = await parseSearch(app.db, String(operand));
+  search: async ({ work, organizationId }, operand) => {
+    const search = await parseSearch(work.db, organizationId, String(operand));
     return { ofMessage: search.matches, lead: { by: 'search', search } };
   },
 };
 
 /**
- * Parses the message id in an operand. Returns at most `Number.MAX_SAFE_INTEGER`. Undefined if the operand is not an integer.
+ * Parses the message id in an operand. Returns `Number.MAX_SAFE_INTEGER` for a larger id. Undefined if the operand is neither
+ * an integer nor a string of at most 30 digits.
  */
 export function messageIdIn(operand: Operand): number | undefined {
   if (typeof operand === 'string' && !/^\d{1,30}$/.test(operand)) return undefined;
@@ -159,7 +167,7 @@ export function messageIdIn(operand: Operand): number | undefined {
   return Number.isInteger(id) ? Math.min(id, Number.MAX_SAFE_INTEGER) : undefined;
 }
 
-/** Compilers of the operands of `is`. */
+/** Functions that compile a term with the operator `is`, by operand. */
 const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   dm: () => DIRECT,
   private: () => DIRECT,
@@ -176,14 +184,14 @@ const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
 };
 
 /**
- * Condition on a user's mentions. It must be identical to the predicate of the partial index on mentions, so that the planner
- * can use that index.
+ * SQL condition that the row `um` of `user_message` records a mention of its user, except by a channel wildcard. The condition
+ * must be identical to the predicate of the partial index on mentions, so that the planner can use that index.
  */
 export const MENTIONED = sql`(um.mentioned OR um.topic_wildcard_mentioned)`;
 
 /**
- * Condition that the topic of `m` is resolved. The prefix is a literal in the statement, so that the planner can use the index
- * on this expression. Direct messages have no topic and never match.
+ * SQL condition that the topic of `m` is resolved. The prefix is a literal in the statement, so that the planner can use the
+ * index on this expression. Direct messages have no topic and never match.
  */
 export const RESOLVED = sql`starts_with(m.topic, ${Prisma.raw(`'${RESOLVED_PREFIX}'`)})`;
 
@@ -193,7 +201,7 @@ const DIRECT: Meaning = {
   kind: 'direct',
 };
 
-/** Conditions of the operands of `has`. */
+/** SQL conditions for terms with the operator `has`, by operand. */
 const PARTS: Readonly<Record<string, Prisma.Sql>> = {
   link: sql`m.has_link`,
   image: sql`m.has_image`,
@@ -209,10 +217,16 @@ const ofRow = (userId: number, isOne: Prisma.Sql): Meaning => ({
 const hasRow = (userId: number, isOne: Prisma.Sql) =>
   sql`EXISTS (SELECT FROM user_message um WHERE um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id AND ${isOne})`;
 
-const includes = (conversationId: Prisma.Sql, { realmId, id }: Pick<User, 'realmId' | 'id'>) => sql`EXISTS (
-  SELECT FROM conversation_member o WHERE o.realm_id = ${realmId} AND o.user_id = ${id} AND o.conversation_id = ${conversationId})`;
+const includes = (
+  conversationId: Prisma.Sql,
+  { organizationId, id }: Pick<User, 'organizationId' | 'id'>,
+) => sql`EXISTS (
+  SELECT FROM conversation_member o WHERE o.realm_id = ${organizationId} AND o.user_id = ${id} AND o.conversation_id = ${conversationId})`;
 
-/** SQL for the user's visibility policy for the topic of `m`. `INHERITED` if there is none. */
+/**
+ * Builds SQL for the user's visibility policy for the topic of `m`. Its value is `INHERITED` if the user has no policy for the
+ * topic.
+ */
 const policyOf = (userId: number) => sql`COALESCE((
   SELECT t.policy FROM user_topic t
   WHERE t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)), ${literal(INHERITED)})`;
@@ -220,7 +234,7 @@ const policyOf = (userId: number) => sql`COALESCE((
 /**
  * Builds the SQL condition that the message `m` is muted for the user, by its topic or its channel.
  *
- * @param heedsChannel Whether messages are muted if their channel is. If false, only policies for topics count.
+ * @param heedsChannel Whether a muted channel mutes its messages. If false, only the user's policies for topics are considered.
  */
 export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
   const byChannel = sql`EXISTS (
@@ -229,14 +243,14 @@ export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
     WHEN ${literal(INHERITED)} THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
 };
 
-/** Finds a channel by id or by name, ignoring case. Null if it does not exist or the viewer cannot see it. */
-async function findChannel(ctx: Ctx, operand: Operand) {
-  const { app, viewer } = ctx;
+/** Finds a channel by id or by name, ignoring case. Null if the channel does not exist or the viewer cannot see it. */
+export async function findChannel(ctx: Ctx, operand: Operand) {
+  const { work, viewer } = ctx;
   const rows =
     typeof operand === 'number'
       ? [{ id: operand }]
-      : await app.db.$queryRaw<{ id: number }[]>`
-          SELECT id FROM channel WHERE realm_id = ${viewer.realm.id} AND lower(name) = lower(${String(operand).trim()})`;
+      : await work.db.$queryRaw<{ id: number }[]>`
+          SELECT id FROM channel WHERE realm_id = ${viewer.organization.id} AND lower(name) = lower(${String(operand).trim()})`;
   const [channel] = await visibleAmong(
     ctx,
     rows.map(({ id }) => id),
@@ -249,15 +263,18 @@ async function findChannel(ctx: Ctx, operand: Operand) {
  *
  * @throws BadNarrowError if the user does not exist.
  */
-async function findUser(ctx: Ctx, operand: Operand): Promise<User> {
+export async function findUser(ctx: Ctx, operand: Operand): Promise<User> {
   const named = typeof operand === 'number' ? { userIds: [operand] } : { emails: [String(operand)] };
   const [user] = await usersNamed(ctx, named, () => `unknown user ${operand}`);
-  if (user === undefined) throw new BadNarrowError(`unknown user ${operand}`);
+  if (user === undefined) {
+    throw new BadNarrowError(`unknown user ${operand}`, 'operator', { schemaDescription: 'unknown user' });
+  }
   return user;
 }
 
 /**
- * Finds the conversation of exactly these users and the viewer. Null if there is none.
+ * Finds the conversation whose members are exactly the users in the operand and the viewer. Null if there is no such
+ * conversation, or the operand names no user.
  *
  * @throws BadNarrowError if a user does not exist.
  */
@@ -274,14 +291,18 @@ async function findDirect(ctx: Ctx, operand: Operand): Promise<{ id: number } | 
   const users = await usersNamed(ctx, named, () => `unknown user in ${operand}`);
   if (users.length === 0) return null;
   const ids = [...new Set([ctx.viewer.id, ...users.map(({ id }) => id)])].sort((a, b) => a - b);
-  return findConversation(ctx.app.db, ctx.realmId, ids);
+  return findConversation(ctx.work.db, ctx.organizationId, ids);
 }
 
-async function usersNamed({ app, viewer }: Ctx, named: Recipients, problem: () => string): Promise<User[]> {
+async function usersNamed({ work, viewer }: Ctx, named: Recipients, problem: () => string): Promise<User[]> {
   try {
-    return await accessNamed(app.db, viewer, named);
+    return await accessNamed(work.db, viewer, named);
   } catch (error) {
-    if (error instanceof BadRequestError) throw new BadNarrowError(problem());
-    throw error;
+    if (!(error instanceof BadRequestError)) throw error;
+    const missingId = error instanceof NotFoundError ? error.object?.id : undefined;
+    throw new BadNarrowError(problem(), 'operator', {
+      schemaDescription: 'userIds' in named ? 'unknown user' : undefined,
+      within: missingId === undefined || !('userIds' in named) ? '' : `[${named.userIds.indexOf(missingId)}]`,
+    });
   }
 }

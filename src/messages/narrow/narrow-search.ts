@@ -2,30 +2,44 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { allOf } from '../reading.ts';
 import { BadNarrowError } from './errors.ts';
+import { unindexedBytes } from './message-index.ts';
 
 /** A parsed search. */
 export interface Search {
-  /** Stems of words, and short words prefixed with `SHORT`. A message must contain a matching word for each of them. */
+  /** Stems of the unquoted words. A message must contain a matching word for each element. */
   readonly stems: readonly string[];
-  /** Unquoted texts in scripts without spaces between words, folded. A message must contain each of them, ignoring accents. */
+  /**
+   * Parts of unquoted texts that a message must contain literally, ignoring case and accents. The parts are folded by the SQL
+   * function `search_fold`. See `partsOf`.
+   */
   readonly parts: readonly string[];
-  /** Quoted texts in lower case. A message must contain each of them. */
+  /** Quoted texts in lower case. A message must contain each of them literally, ignoring case. */
   readonly quoted: readonly string[];
-  /** Elements of `quoted`, except those that are a single short word. */
-  readonly phrases: readonly string[];
-  /** PostgreSQL `tsquery` that the index entry of each matching message satisfies. Empty if no message matches. */
+  /** Whether no message matches, because the search contains only common words. */
+  readonly isEmpty: boolean;
+  /**
+   * PostgreSQL `tsquery` that the index entry of each matching message satisfies. Empty if the index does not help, because the
+   * search contains only quoted texts of one or two Latin letters or digits.
+   */
   readonly query: string;
+  /** Whether every message whose current index entry satisfies `query` matches the search. */
+  readonly isExact: boolean;
   /** SQL condition that the message `m` matches the search. */
   readonly matches: Prisma.Sql;
-  /** Builds a cheaper SQL condition on the folded text of a message. It is true for every message that `matches` accepts. */
+  /** Size of the messages of the organization without a current index entry, in bytes (see `unindexedBytes`). */
+  readonly unindexedBytes: number;
+  /**
+   * Builds an SQL condition on the folded text of a message that costs less than `matches`. The condition is true for every
+   * message that matches the search, and can be true for other messages.
+   */
   readonly mayMatch: (folded: Prisma.Sql) => Prisma.Sql;
 }
 
 const { sql } = Prisma;
 
 /**
- * Maximum length of a search in UTF-16 units. The longest content of a message fits. All search terms of a narrow are one
- * search.
+ * Maximum length of a search in UTF-16 units. The longest content of a message fits. The search terms of a narrow are joined
+ * into one search before the limit is checked.
  */
 const MAX_LENGTH = 10_000;
 /** Maximum number of quoted texts in a search. Each of them is compared with every message that the index returns. */
@@ -37,7 +51,7 @@ const MAX_PARTS = 100;
  *
  * @throws BadNarrowError if the search is too long or has too many parts.
  */
-export async function parseSearch(db: SqlClient, words: string): Promise<Search> {
+export async function parseSearch(db: SqlClient, organizationId: number, words: string): Promise<Search> {
   if (words.length > MAX_LENGTH) throw new BadNarrowError(`search is too long (limit: ${MAX_LENGTH} characters)`);
   const given = [...new Set([...words.matchAll(QUOTED)].map(([, text = '']) => text))];
   if (given.length > MAX_QUOTED) throw new BadNarrowError(`search has too many quoted parts (limit: ${MAX_QUOTED})`);
@@ -48,20 +62,16 @@ export async function parseSearch(db: SqlClient, words: string): Promise<Search>
              WHERE token <> ''), '[]') AS tokens,
            COALESCE((
              SELECT jsonb_agg(jsonb_build_object('lower', search_lower(q), 'folded', search_fold(q)))
-             FROM unnest(${given}::text[]) AS q), '[]') AS quoted`;
+             FROM unnest(${given}::text[]) AS q), '[]') AS quoted,
+           ${unindexedBytes(organizationId)} AS unindexed`;
   const found = row?.quoted ?? [];
   const tokens = (row?.tokens ?? []).map(({ text, stems }) => ({
     text,
-    stems: stems.filter((stem) => stem[0] !== SHORT),
+    stems: stems.filter((stem) => stem[0] !== WHOLE),
   }));
-  // Drops quoted texts that contain only white space or invisible characters, because every message would match them.
+  // Drops quoted texts that contain only white space or invisible characters, because they would match every message.
   const quoted = found.filter(({ folded }) => folded.trim() !== '');
-  const stems = [
-    ...new Set([
-      ...tokens.flatMap((token) => token.stems),
-      ...quoted.flatMap(({ folded }) => shortWordsOf(folded).map((word) => SHORT + word)),
-    ]),
-  ];
+  const stems = [...new Set(tokens.flatMap((token) => token.stems))];
   const parts = [...new Set(tokens.flatMap(partsOf))];
   if (parts.length > MAX_PARTS) throw new BadNarrowError(`search has too many words (limit: ${MAX_PARTS})`);
   const lexemes = new Set([
@@ -69,29 +79,32 @@ export async function parseSearch(db: SqlClient, words: string): Promise<Search>
     ...[...parts, ...quoted.map(({ folded }) => folded)].flatMap(gramsOf),
   ]);
   const lowers = quoted.map(({ lower }) => lower);
-  const matches =
-    lexemes.size === 0
-      ? // A search of only common words has no results, because every message would match it.
-        sql`false`
-      : sql`search_matches(m.topic || E'\\n' || m.content, ${lowers}::text[], ${parts}::text[], ${stems}::text[])`;
-  // In `search_matches`, a word matches only if it begins with its stem without the last two letters of that stem.
-  const beginnings = stems.map((stem) =>
-    [...stem.replace(/^"/, '')].slice(0, Math.max(1, [...stem].length - 2)).join(''),
-  );
+  // A search that consists only of common words has no results, because it would match every message.
+  const isEmpty = lexemes.size === 0 && quoted.length === 0;
+  const matches = isEmpty
+    ? sql`false`
+    : sql`search_matches(m.topic || E'\\n' || m.content, ${lowers}::text[], ${parts}::text[], ${stems}::text[])`;
+  // In `search_matches`, a word matches a stem only if it begins with the same letters. The last two letters of the stem are
+  // ignored.
+  const beginnings = stems.map((stem) => [...stem].slice(0, Math.max(1, [...stem].length - 2)).join(''));
   const contained = [...beginnings, ...parts, ...quoted.map(({ folded }) => folded)];
   const mayMatch = (folded: Prisma.Sql) => allOf(contained.map((part) => sql`strpos(${folded}, ${part}) > 0`));
-  const phrases = quoted.flatMap(({ lower, folded }) => (shortWordsOf(folded).length === 1 ? [] : [lower]));
-  return { stems, parts, quoted: lowers, phrases, query: [...lexemes].map(lexemeOf).join(' & '), matches, mayMatch };
+  const query = [...lexemes].map(lexemeOf).join(' & ');
+  const isExact = parts.length === 0 && quoted.length === 0;
+  return {
+    ...{ stems, parts, quoted: lowers, isEmpty, query, isExact, matches, mayMatch },
+    unindexedBytes: Number(row?.unindexed ?? 0),
+  };
 }
 
 const QUOTED = /"([^"]+)"/g;
 /**
- * Prefix of a word of one or two Latin letters or digits in `stems`. Such a word is searched literally, because common short
- * words have no stem.
+ * Prefix of a word of one or two Latin letters or digits in the result of the SQL function `search_stems`. Searches do not use
+ * these words.
  */
-export const SHORT = '"';
+const WHOLE = '"';
 
-/** Folded text between two spaces, with the stems of its words. Words that are too common have no stem. */
+/** A part of a folded text between two spaces, with the stems of its words. Words that are too common have no stem. */
 interface Token {
   readonly text: string;
   readonly stems: readonly string[];
@@ -100,9 +113,13 @@ interface Token {
 interface Parsed {
   readonly tokens: readonly Token[];
   readonly quoted: readonly { readonly lower: string; readonly folded: string }[];
+  readonly unindexed: bigint;
 }
 
-/** Scripts that are written without spaces between words, or in which words are also found inside longer words (Hangul). */
+/**
+ * Character class of scripts that are written without spaces between words, and of Hangul, in which words must also be found
+ * inside longer words.
+ */
 const SPACELESS =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}\\p{Script=Thai}' +
   '\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}\\p{Script=Yi}\\p{Script=Tai_Le}' +
@@ -113,7 +130,10 @@ const IS_SPACELESS = new RegExp(`[${SPACELESS}]`, 'u');
 /** Pattern of a word in a script with spaces between words. */
 export const WORD = `[[${IN_WORDS}]--[${SPACELESS}]]+`;
 
-/** Returns the texts of the token that a message must contain literally, in addition to words with the token's stems. */
+/**
+ * Returns the texts that a message must contain literally to match the token. A message must also contain words with the
+ * token's stems.
+ */
 function partsOf({ text, stems }: Token): string[] {
   const pieces = text.match(PIECE) ?? [];
   // The token consists of symbols, such as an emoji, `€` or an arrow. ASCII punctuation is ignored.
@@ -138,8 +158,9 @@ const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 const MAX_GRAMS = 24;
 
 /**
- * Returns n-grams that the index entry of every message with this folded text has. They are the trigrams within the runs
- * between spaces. Of a run of fewer than three characters, they are the parts without Latin letters and digits.
+ * Returns n-grams that are in the index entry of every message with this folded text. The text is split at spaces. A part of
+ * three or more characters yields its trigrams. A shorter part yields its sequences of characters that are no Latin letters or
+ * digits.
  */
 function gramsOf(text: string): string[] {
   const grams = text.split(/\s+/u).flatMap((run) => {
@@ -150,12 +171,5 @@ function gramsOf(text: string): string[] {
   const step = Math.max(1, grams.length / MAX_GRAMS);
   return Array.from({ length: Math.min(grams.length, MAX_GRAMS) }, (_, i) => grams[Math.floor(i * step)] as string);
 }
-
-/**
- * Returns the words of a folded text that has no n-grams: words of one or two Latin letters or digits. The index has such words
- * as whole words. Empty if the text has n-grams.
- */
-const shortWordsOf = (text: string): string[] =>
-  gramsOf(text).length > 0 ? [] : text.split(/\s+/u).filter((word) => word !== '');
 
 const lexemeOf = (lexeme: string): string => `'${lexeme.replaceAll(/['\\]/g, '$&$&')}'`;

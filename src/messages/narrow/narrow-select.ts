@@ -2,18 +2,17 @@ import type { Ctx } from '../../access/context.ts';
 import { type Message, Prisma } from '../../generated/prisma/client.ts';
 import { sharedRows } from '../../platform/db/batched-reads.ts';
 import { readRows } from '../../platform/db/rows.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { messagesByIds } from '../channel-messages.ts';
-import { allOf } from '../reading.ts';
 import { MAX_PAGE_BYTES } from '../reply-size.ts';
-import type { CompiledNarrow } from './narrow.ts';
+import { type CompiledNarrow, withCondition } from './narrow.ts';
 import { isMutedFor } from './narrow-operators.ts';
 import { fromIds, sourcesOf, unreadSourcesOf } from './narrow-sources.ts';
 import { type Sources, type Stretch, way } from './stretch.ts';
 
 /**
- * The message around which a page is fetched: a message id, the newest or oldest end, the first unread message, or the first
- * message sent at or after a time.
+ * Position around which a page of messages is fetched: a message id, the newest or oldest end, the first unread message, or the
+ * first message sent at or after a time.
  */
 export type Anchor = number | 'newest' | 'oldest' | 'first_unread' | Date;
 
@@ -26,11 +25,11 @@ export interface Range {
   readonly includeAnchor: boolean;
 }
 
-/** Ids of the selected messages, and which ends of the narrow they reach. */
+/** Ids of the selected messages, and whether they include the first and the last message of the narrow. */
 export interface Selection {
   /** Ids of the messages, ascending. */
   readonly ids: readonly number[];
-  /** Message id of the anchor. 0 for the oldest end, `NEWEST` for the newest end. */
+  /** Message id to which the anchor was resolved. 0 for the oldest end, `NEWEST` for the newest end. */
   readonly anchor: number;
   readonly foundAnchor: boolean;
   readonly foundOldest: boolean;
@@ -44,27 +43,33 @@ const BEYOND = Number.MAX_SAFE_INTEGER;
 
 const { sql } = Prisma;
 const id = (value: number) => sql`${value}::bigint`;
-/** Converts an anchor to an SQL bound of ids. Undefined if every message is on one side of the anchor. */
+/** Converts an exclusive bound of message ids to SQL. Undefined if the bound is below or above the ids of all messages. */
 const bound = (value: number) => (value <= 0 || value >= BEYOND ? undefined : id(value));
 
-/** Maximum number of messages in one request. */
+/** Maximum number of messages that one request can select. */
 const MAX_MESSAGES = 5000;
 
-function requireFew(count: number): void {
-  if (count > MAX_MESSAGES) throw new BadRequestError(`Too many messages requested (maximum ${MAX_MESSAGES}).`);
+function requireFew(count: number, parameter: string): void {
+  if (count <= MAX_MESSAGES) return;
+  throw new ValidationError(`Too many messages requested (maximum ${MAX_MESSAGES}).`, {
+    parameter,
+    maximum: MAX_MESSAGES,
+  });
 }
 
 /**
  * Selects the ids of the messages of a narrow around an anchor. Uses at most three queries, for any number of messages.
  *
- * @throws BadRequestError if more than 5000 messages are requested, or if the anchor is excluded although messages on both
+ * @throws ValidationError if more than 5000 messages are requested, or if the anchor is excluded although messages on both
  * sides of it are requested.
  */
 export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range): Promise<Selection> {
   const { numBefore, numAfter, includeAnchor } = range;
-  requireFew(numBefore + numAfter);
+  requireFew(numBefore + numAfter, numBefore < numAfter ? 'num_after' : 'num_before');
   if (!includeAnchor && numBefore > 0 && numAfter > 0) {
-    throw new BadRequestError('The anchor can only be excluded at an end of the range');
+    throw new ValidationError('The anchor can only be excluded at an end of the range', {
+      parameter: 'include_anchor',
+    });
   }
   const anchor = await resolveAnchor(ctx, narrow, range.anchor);
   const sources = sourcesOf(narrow);
@@ -80,7 +85,7 @@ export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range):
   const rows =
     parts.length === 0 || sources.all.length === 0
       ? []
-      : await readRows<{ part: string; id: bigint }>(ctx.app.db, Prisma.join(parts, ' UNION ALL '));
+      : await readRows<{ part: string; id: bigint }>(ctx.work.db, Prisma.join(parts, ' UNION ALL '));
   const countOf = (part: string) => rows.filter((row) => row.part === part).length;
   return {
     ids: rows.map((row) => Number(row.id)).sort((a, b) => a - b),
@@ -92,15 +97,16 @@ export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range):
 }
 
 /**
- * Selects those of the given ids that are in the narrow and that the viewer can read, ascending. Uses one query.
+ * Returns those of the given message ids whose messages match the narrow and can be read by the viewer, ascending. Uses one
+ * query.
  *
- * @throws BadRequestError for more than 5000 ids.
+ * @throws ValidationError if `ids` has more than 5000 elements.
  */
 export async function selectAmong(ctx: Ctx, narrow: CompiledNarrow, ids: readonly number[]): Promise<number[]> {
-  requireFew(ids.length);
+  requireFew(ids.length, 'message_ids');
   const wanted = [...new Set(ids)].filter((value) => Number.isSafeInteger(value) && value > 0);
   if (wanted.length === 0) return [];
-  const rows = await readRows<{ id: bigint }>(ctx.app.db, fromIds(narrow, wanted)(whole(wanted.length)));
+  const rows = await readRows<{ id: bigint }>(ctx.work.db, fromIds(narrow, wanted)(whole(wanted.length)));
   return rows.map((row) => Number(row.id));
 }
 
@@ -114,10 +120,10 @@ export interface PageBounds {
   readonly limit: number;
 }
 
-/** Selects the ids of a page of a narrow's messages, in the order of the page. Uses one query. */
+/** Selects the message ids of one page of a narrow, in the order that `bounds` requests. Uses one query. */
 export async function selectPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<number[]> {
   if (bounds.limit === 0) return [];
-  const rows = await readRows<{ id: bigint }>(ctx.app.db, pageOf(narrow, bounds));
+  const rows = await readRows<{ id: bigint }>(ctx.work.db, pageOf(narrow, bounds));
   return rows.map((row) => Number(row.id)).sort((a, b) => (bounds.newestFirst ? b - a : a - b));
 }
 
@@ -129,22 +135,22 @@ export interface ReadPage {
 }
 
 /**
- * Reads a page of a narrow's messages. Uses one query. Leaves out the messages after the first `MAX_PAGE_BYTES` bytes of text,
- * but not the first message. The database computes the lengths without reading the texts.
+ * Reads a page of a narrow's messages. Uses one query. Omits messages after the first `MAX_PAGE_BYTES` bytes of text, but
+ * always returns the first message. The database computes the lengths without reading the texts.
  */
 export async function readPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<ReadPage> {
   if (bounds.limit === 0) return { rows: [], count: 0 };
-  const { realmId } = narrow.rights;
+  const { organizationId } = narrow.rights;
   const bytes = sql`(octet_length(found."content") + octet_length(found."renderedContent"))`;
   const order = sql`ORDER BY found."id" ${bounds.newestFirst ? sql`DESC` : sql`ASC`}`;
   const statement = sql`
     SELECT page.* FROM (
       SELECT found.*, (count(*) OVER ())::int AS "found", (row_number() OVER (${order}))::int AS "nth",
              (sum(${bytes}) OVER (${order}))::float8 AS "bytes"
-      FROM (${messagesByIds(realmId, pageOf(narrow, bounds))}) AS found
+      FROM (${messagesByIds(organizationId, pageOf(narrow, bounds))}) AS found
     ) AS page WHERE page."nth" = 1 OR page."bytes" <= ${MAX_PAGE_BYTES}::float8`;
   // Viewers of an open channel run the same statement. When many of them reconnect at the same time, one query serves them all.
-  const rows = await sharedRows<Message & { readonly found: number }>({ db: ctx.app.db, realmId }, statement);
+  const rows = await sharedRows<Message & { readonly found: number }>({ db: ctx.work.db, organizationId }, statement);
   return {
     rows: rows.toSorted((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id)),
     count: rows[0]?.found ?? 0,
@@ -159,23 +165,25 @@ const certain = (narrow: CompiledNarrow, ids: readonly number[]): Sources => ({
   kind: 'inOneIndex',
 });
 
-/** A range of message ids from which messages are fetched in one direction, up to a limit. */
+/** A range of message ids from which at most `limit` messages are fetched, beginning at one end. */
 type LimitedStretch = Stretch & { readonly limit: number };
 
 const whole = (limit: number): LimitedStretch => ({ above: undefined, below: undefined, newestFirst: false, limit });
 
 /**
- * `SPAN` is the length of the first window, in ids per requested message. `WIDENING` is the factor by which each further window
- * grows. A window seldom contains more than a few times the requested messages, and about seven windows cover ten million ids.
+ * `SPAN` is the length of the first window of ids, divided by the number of requested messages. `WIDENING` is the factor by
+ * which each further window grows. A window seldom contains more than a few times the requested messages, and about seven
+ * windows cover ten million ids.
  */
 const [SPAN, WIDENING] = [4, 8];
 
 /**
- * Builds the query of the first messages in a range of ids, from all sources. Its columns are `part` and `id`.
+ * Builds a query of the first messages in a range of ids that at least one of the sources returns. The columns of the query are
+ * `part` and `id`.
  *
  * Each channel and conversation alone may contain all the messages that are requested, so reading the whole range from each of
- * them would be expensive. Therefore the query reads a short window of the range, and then longer windows until it has enough
- * messages.
+ * them would be expensive. Therefore the query first reads a short part of the range (a window), and then longer windows until
+ * it has enough messages.
  */
 function firstIn(
   { rights }: CompiledNarrow,
@@ -189,7 +197,8 @@ function firstIn(
   const { newestFirst, limit } = stretch;
   // Ids come from one sequence for all organizations, so the ids of one organization can begin and end anywhere in it.
   const [first, last] = [sql`ASC`, sql`DESC`].map(
-    (order) => sql`(SELECT m.id FROM message m WHERE m.realm_id = ${rights.realmId} ORDER BY m.id ${order} LIMIT 1)`,
+    (order) =>
+      sql`(SELECT m.id FROM message m WHERE m.realm_id = ${rights.organizationId} ORDER BY m.id ${order} LIMIT 1)`,
   );
   const bottom = sql`GREATEST(${stretch.above ?? id(0)}, ${first} - 1)`;
   const top = sql`LEAST(${stretch.below ?? id(BEYOND)}, ${last} + 1)`;
@@ -223,18 +232,18 @@ async function resolveAnchor(ctx: Ctx, narrow: CompiledNarrow, anchor: Anchor): 
 }
 
 /**
- * Finds the first unread message of the narrow that is not muted. Undefined if there is none. A muted conversation, topic or
- * channel counts as not muted if the narrow names it.
+ * Finds the id of the first message in the narrow that is unread and not muted. Undefined if there is no such message. If the
+ * narrow names a topic or matches only direct messages, muting is ignored. If the narrow names only a channel, muting of the
+ * channel is ignored, but muting of topics is not.
  */
-async function firstUnread({ app }: Ctx, narrow: CompiledNarrow): Promise<number | undefined> {
+async function firstUnread({ work }: Ctx, narrow: CompiledNarrow): Promise<number | undefined> {
   const { rights, isDirect, namesChannel, topic } = narrow;
-  // Messages in a conversation, topic or channel that the narrow names are not skipped, even if it is muted.
   const isMuted = isDirect || topic !== undefined ? sql`false` : isMutedFor(rights.userId, !namesChannel);
-  const heard = { ...narrow, ofMessage: allOf([narrow.ofMessage, sql`NOT ${isMuted}`]) };
-  // Each source begins at the user's read mark, so the first match of a source is near its beginning.
-  const sources = unreadSourcesOf(heard).map((source) => sql`(${source(whole(1))})`);
+  const unmuted = withCondition(narrow, sql`NOT ${isMuted}`);
+  // Each source begins at the user's read mark, so the first match of each source is near that mark.
+  const sources = unreadSourcesOf(unmuted).map((source) => sql`(${source(whole(1))})`);
   const [row] = await readRows<{ id: bigint }>(
-    app.db,
+    work.db,
     Prisma.sql`
     SELECT unread.id FROM (${Prisma.join(sources, ' UNION ALL ')}) AS unread ORDER BY unread.id LIMIT 1`,
   );
@@ -242,36 +251,37 @@ async function firstUnread({ app }: Ctx, narrow: CompiledNarrow): Promise<number
 }
 
 /**
- * Maximum time by which a message can be later than a message with a higher id. Ids of concurrent messages can be out of order.
+ * Maximum time, in milliseconds, by which a message can have a later `sent_at` than a message with a higher id. Messages that
+ * are sent concurrently can have ids that are not in the order of their times.
  */
 const SKEW_MS = 60_000;
 
 /**
- * Finds the first message of the narrow that was sent at or after a time. Undefined if there is none. Searches by bisection,
- * because ids ascend with time, except for concurrent messages.
+ * Finds the id of the first message in the narrow that was sent at or after a time. Undefined if there is no such message.
+ * Searches by bisection, because ids ascend with time, except for concurrent messages.
  */
 async function firstSince(ctx: Ctx, narrow: CompiledNarrow, given: Date): Promise<number | undefined> {
-  // No message is older than one minute after 1970 began, and the database accepts no time before the year 1.
+  // Raises times before 1970, because the database accepts no time before the year 1. No message was sent before 1970.
   const time = new Date(Math.max(given.getTime(), SKEW_MS));
-  const { db } = ctx.app;
-  const { realmId } = narrow.rights;
+  const { db } = ctx.work;
+  const { organizationId } = narrow.rights;
   const [row] = await readRows<{ low: bigint }>(
     db,
     Prisma.sql`
     WITH RECURSIVE halving (low, high) AS (
-      SELECT 0::bigint, COALESCE((SELECT m.id FROM message m WHERE m.realm_id = ${realmId} ORDER BY m.id DESC LIMIT 1), 0)
+      SELECT 0::bigint, COALESCE((SELECT m.id FROM message m WHERE m.realm_id = ${organizationId} ORDER BY m.id DESC LIMIT 1), 0)
       UNION ALL
       SELECT CASE WHEN probe.sent_at < ${new Date(time.getTime() - SKEW_MS)}::timestamptz THEN probe.id + 1 ELSE h.low END,
              CASE WHEN probe.sent_at < ${new Date(time.getTime() - SKEW_MS)}::timestamptz THEN h.high ELSE middle.id END
       FROM halving h CROSS JOIN LATERAL (SELECT (h.low + h.high) / 2 AS id) AS middle
       CROSS JOIN LATERAL (
-        SELECT m.id, m.sent_at FROM message m WHERE m.realm_id = ${realmId} AND m.id >= middle.id ORDER BY m.id LIMIT 1
+        SELECT m.id, m.sent_at FROM message m WHERE m.realm_id = ${organizationId} AND m.id >= middle.id ORDER BY m.id LIMIT 1
       ) AS probe
       WHERE h.low < h.high
     )
     SELECT low FROM halving ORDER BY high - low LIMIT 1`,
   );
-  const since = { ...narrow, ofMessage: allOf([narrow.ofMessage, sql`m.sent_at >= ${time}::timestamptz`]) };
+  const since = withCondition(narrow, sql`m.sent_at >= ${time}::timestamptz`);
   const stretch = { ...whole(1), above: bound(Number(row?.low ?? 0) - 1) };
   const [first] = await readRows<{ id: bigint }>(db, firstIn(since, sourcesOf(since), stretch, sql`'since'`));
   return first === undefined ? undefined : Number(first.id);

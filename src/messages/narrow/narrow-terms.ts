@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** The operand of a term: a name, a numeric id, or ids of users. */
+/** The operand of a term of a narrow: a text such as a name, a numeric id, or ids of users. */
 export type Operand = string | number | readonly number[];
 
-/** One condition of a narrow. A message must match all terms of the narrow. */
+/** One condition of a narrow, which is a filter for messages. A message must match all terms of the narrow. */
 export interface NarrowTerm {
   /**
    * Name of the operator as sent by the client, which can be a legacy name. `compileNarrow` replaces it by the current name.
@@ -24,9 +24,19 @@ const ALIASES: Readonly<Record<string, string>> = {
 /** Returns the current name of an operator. */
 export const operatorNamed = (name: string): string => (Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name);
 
+/**
+ * Returns the parameter of a term, for errors. The steps are found in the GraphQL input of a narrow.
+ *
+ * @param operator The current name of the operator.
+ */
+export function parameterOf({ operator, operand, negated }: NarrowTerm): string {
+  const key = operator === 'channel' ? (typeof operand === 'number' ? '["id"]' : '["name"]') : '';
+  return `narrow${negated ? '["not"]' : ''}["${operator}"]${key}`;
+}
+
 /** Maximum number of terms in a narrow. It bounds the size of the compiled query. */
-const MAX_TERMS = 100;
-/** Maximum number of ids in an operand. No conversation has so many members. */
+export const MAX_TERMS = 100;
+/** Maximum number of user ids in an operand. No conversation has so many members. */
 const MAX_IDS = 1000;
 
 const FORMS = {
@@ -35,7 +45,7 @@ const FORMS = {
   'a string or an integer list': (operand: Operand) => typeof operand !== 'number',
 } as const;
 
-/** Required type of the operand, by operator. Operands of unknown operators are not checked. */
+/** Form that the operand must have, by operator. Operands of unknown operators are not checked. */
 const FORM_OF: Readonly<Record<string, keyof typeof FORMS>> = {
   channels: 'a string',
   topic: 'a string',
@@ -60,7 +70,7 @@ const Term = z.object({
   negated: z.boolean().default(false),
 });
 
-/** Legacy form of a term: operator and operand as two strings. */
+/** Legacy form of a term: an array of two strings, the operator and the operand. */
 const Pair = z
   .tuple([z.string(), z.string()])
   .transform(([operator, operand]) => ({ operator, operand, negated: false }));

@@ -8,7 +8,10 @@ import type { EventReactions } from './queries.ts';
 
 interface ReactionPayload extends WireReaction {
   readonly message_id: number;
-  /** All reactions to the message after the change. Absent if there are too many, and in events logged by previous versions. */
+  /**
+   * All reactions to the message after the change. Absent if the message has more than `MAX_EVENT_REACTIONS`, and in events
+   * logged by previous versions.
+   */
   readonly told?: EventReactions | undefined;
 }
 
@@ -18,7 +21,7 @@ const toPayload = (reaction: ReactionOfUser, told: EventReactions): ReactionPayl
   ...(told !== null && { told }),
 });
 
-/** Id of a message, and the reactions to it as one recipient of the event sees them. */
+/** Id of a message, with the reactions to it as one recipient of an event sees them. */
 export interface ProjectedReacted {
   readonly id: number;
   /** Reactions to the message. Null if the event does not contain them. */

@@ -1,21 +1,21 @@
 import { signedIn } from '../../access/context.ts';
 import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
-import { errorType } from '../../api/graphql/schema/errors.ts';
+import { refuseBoth, requireMember } from '../../api/graphql/schema/deprecated-members.ts';
 import { type EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
-import { mutation } from '../../api/graphql/schema/mutation.ts';
+import { given, mutation, whenAsked } from '../../api/graphql/schema/mutation.ts';
 import { nodesOf, nodeType } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
+import { EmojiRef, givenEmoji } from '../../people/emoji/emoji-ref.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { namedUser } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { readableMessages } from '../access.ts';
 import { messageReference, reactedMessage } from '../event-projections.ts';
-import { Message, readBack } from '../graphql.ts';
-import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
+import { changeableChannel, Message, readBack } from '../graphql.ts';
 import type { ProjectedReacted } from './events.ts';
 import { MAX_EVENT_REACTIONS, MAX_GROUP_USERS, type ReactionGroup } from './groups.ts';
 import { reactionGroups, reactionsOf } from './loaders.ts';
@@ -27,7 +27,7 @@ const NAMESPACE = 'Namespace of `emojiCode`.';
 
 const Reaction = builder.prismaNode('Reaction', {
   id: { resolve: ({ id }) => id },
-  findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
+  findUnique: (id, ctx) => ({ organizationId_id: { organizationId: signedIn(ctx).organizationId, id: BigInt(id) } }),
   description: 'A reaction of a user to a message.',
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: NAME }),
@@ -55,7 +55,9 @@ builder.prismaObjectField(Message, 'reactions', (t) =>
 );
 
 nodeType('Reaction', async (ctx, ids) => {
-  const rows = await ctx.app.db.reaction.findMany({ where: { realmId: ctx.realmId, id: { in: ids.map(BigInt) } } });
+  const rows = await ctx.work.db.reaction.findMany({
+    where: { organizationId: ctx.organizationId, id: { in: ids.map(BigInt) } },
+  });
   const messages = await readableMessages(
     ctx,
     rows.map(({ messageId }) => Number(messageId)),
@@ -77,84 +79,96 @@ const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').impl
     users: t.field({
       type: [User],
       description: `The first ${MAX_GROUP_USERS} users, in the order of their reactions. \`reactions\` has all of them.`,
-      // Estimates the usual number of users of the reactions to a message. The users who reacted to any message of a page are
-      // loaded in one batch.
+      // Estimate: 3 users usually react to a message. The users who reacted to any message of a page are loaded in one batch.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ userIds }, _args, ctx) => nodesOf(ctx, 'User', userIds),
     }),
   }),
 });
 
+builder.prismaObjectField(Message, 'viewerCanReact', (t) =>
+  t.boolean({
+    description:
+      'Whether the viewer can add and remove reactions to the message now. The limits on the number of reactions ' +
+      'can still refuse one.',
+    resolve: async (message, _args, ctx) => (await changeableChannel(ctx, message)).isChangeable,
+  }),
+);
+
 builder.prismaObjectField(Message, 'reactionGroups', (t) =>
   t.field({
     type: [ReactionGroupType],
-    description: 'Reactions to the message by emoji, in the order of the first reaction with each. At most 100.',
+    description:
+      'Reactions to the message, grouped by emoji, in the order in which each emoji was first used. At most 100.',
     resolve: byKey(reactionGroups, ({ id }) => Number(id)),
   }),
 );
 
-errorType(ReactionAlreadyExistsError, 'The viewer has already reacted to the message with this emoji.');
-errorType(ReactionDoesNotExistError, 'The viewer has not reacted to the message with this emoji.');
+const MESSAGE_ID = 'Id of a message that the viewer can read.';
+const EMOJI = 'Emoji of the reaction.';
+
+/**
+ * Payload of both mutations. The field with the message is not named `message`, because all errors in the union have a field of
+ * that name.
+ */
+const reacted = (reaction: string) => ({
+  reaction: { type: Reaction, description: reaction },
+  changedMessage: {
+    type: Message,
+    nullable: true as const,
+    description: 'The message. Null if it no longer exists or the viewer can no longer read it.',
+  },
+});
 
 mutation('addReaction', {
   description: 'Adds a reaction of the viewer to a message.',
-  errors: [ReactionAlreadyExistsError],
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'Id of a message that the viewer can read.' }),
-    emojiName: t.string({ description: 'Name of the emoji, without colons.' }),
-    emojiCode: t.string({ required: false, description: `${CODE} Absent: the code of \`emojiName\`.` }),
+    messageId: t.id({ ...refersTo('Message'), description: MESSAGE_ID }),
+    emoji: t.field({
+      type: EmojiRef,
+      required: false,
+      description: `${EMOJI} Required, except with the deprecated \`emojiName\`. The next version requires it.`,
+    }),
+    emojiName: t.string({
+      required: false,
+      description: 'Name of the emoji, without colons.',
+      deprecationReason: 'Use `emoji: { name }`.',
+    }),
+    emojiCode: t.string({
+      required: false,
+      description: `${CODE} Absent: the code of \`emojiName\`.`,
+      deprecationReason: 'Use `emoji: { code }`.',
+    }),
     reactionType: t.field({
       type: ReactionTypeEnum,
       required: false,
       description: `${NAMESPACE} Absent: the namespace of \`emojiName\`.`,
+      deprecationReason: 'Use `emoji: { code }`.',
     }),
   }),
-  payload: () => ({ reaction: { type: Reaction, description: 'The new reaction.' } }),
-  resolve: async (ctx, { messageId, emojiName, emojiCode, reactionType }) => ({
-    reaction: await addReaction(ctx, messageId, {
-      name: emojiName,
-      code: emojiCode ?? undefined,
-      type: reactionType ?? undefined,
-    }),
-  }),
-});
-
-const EmojiCodeInput = builder.inputType('EmojiCodeInput', {
-  description: 'An emoji by code and namespace.',
-  fields: (t) => ({
-    emojiCode: t.string({ description: CODE }),
-    reactionType: t.field({ type: ReactionTypeEnum, description: NAMESPACE }),
-  }),
-});
-
-const EmojiRef = builder.inputType('EmojiRef', {
-  isOneOf: true,
-  description: 'An emoji by code or name.',
-  fields: (t) => ({
-    code: t.field({ type: EmojiCodeInput, required: false, description: 'Code of the emoji.' }),
-    name: t.string({ required: false, description: 'Name of the emoji, without colons.' }),
-  }),
+  payload: () => reacted('The new reaction.'),
+  resolve: async (ctx, { messageId, emoji, emojiName, emojiCode, reactionType }) => {
+    refuseBoth('emoji', emoji != null, { emojiName, emojiCode, reactionType });
+    requireMember('emoji', emoji ?? emojiName ?? emojiCode);
+    const named = given({ name: emojiName, code: emojiCode, type: reactionType });
+    return {
+      reaction: await addReaction(ctx, messageId, emoji == null ? named : givenEmoji(emoji)),
+      changedMessage: whenAsked(() => readBack(ctx, messageId)),
+    };
+  },
 });
 
 mutation('removeReaction', {
   description: 'Removes a reaction of the viewer from a message.',
-  errors: [ReactionDoesNotExistError],
   input: (t) => ({
-    messageId: t.id({ ...refersTo('Message'), description: 'Id of the message.' }),
-    emoji: t.field({ type: EmojiRef, description: 'Emoji of the reaction.' }),
+    messageId: t.id({ ...refersTo('Message'), description: MESSAGE_ID }),
+    emoji: t.field({ type: EmojiRef, description: EMOJI }),
   }),
-  // The field is not named `message`, because all errors in the same union have a field of that name.
-  payload: () => ({
-    changedMessage: {
-      type: Message,
-      nullable: true,
-      description: 'The message. Null if it no longer exists or the viewer can no longer read it.',
-    },
+  payload: () => reacted('The removed reaction.'),
+  resolve: async (ctx, { messageId, emoji }) => ({
+    reaction: await removeReaction(ctx, messageId, givenEmoji(emoji)),
+    changedMessage: whenAsked(() => readBack(ctx, messageId)),
   }),
-  resolve: async (ctx, { messageId, emoji: { name, code } }) => {
-    await removeReaction(ctx, messageId, { name, code: code?.emojiCode, type: code?.reactionType });
-    return { changedMessage: await readBack(ctx, messageId) };
-  },
 });
 
 interface ReactionBody {
@@ -167,7 +181,7 @@ interface ReactionBody {
 
 type ReactionSource = EventSource<ReactionBody, ProjectedReacted>;
 
-const factsOfReacted = ({ facts }: ReactionSource): EventProjection =>
+const projectionOfReacted = ({ facts }: ReactionSource): EventProjection =>
   facts.reactions === null ? messageReference : reactedMessage;
 
 for (const [op, name, description] of [
@@ -183,7 +197,7 @@ for (const [op, name, description] of [
         type: Message,
         nullable: true,
         description: `The message. If it has at most ${MAX_EVENT_REACTIONS} reactions, the event contains all of them.`,
-        ...projectedFromEvent(factsOfReacted, ({ facts }: ReactionSource) =>
+        ...projectedFromEvent(projectionOfReacted, ({ facts }: ReactionSource) =>
           facts.reactions === null ? facts.id : facts,
         ),
       }),

@@ -2,7 +2,7 @@ import type { ReactionType } from '../../people/emoji/emoji.ts';
 
 /** An emoji on a message, with the number of reactions and the first users who reacted with it. */
 export interface ReactionGroup {
-  /** Name of the emoji in the first reaction with it. */
+  /** Name of the emoji in the message's first reaction with this emoji. */
   readonly emojiName: string;
   readonly emojiCode: string;
   readonly reactionType: ReactionType;
@@ -29,7 +29,8 @@ export interface CountedEmoji {
 }
 
 /**
- * Converts an emoji to a group as the viewer sees it. If the viewer has reacted with it, `user_ids` must include the viewer.
+ * Converts an emoji on a message to a group as the viewer sees it. If the viewer has reacted with the emoji, `user_ids` must
+ * include the viewer.
  */
 export const toReactionGroup = (emoji: CountedEmoji, viewerId: number): ReactionGroup => ({
   emojiName: emoji.emoji_name,
@@ -40,10 +41,10 @@ export const toReactionGroup = (emoji: CountedEmoji, viewerId: number): Reaction
   viewerHasReacted: emoji.user_ids.includes(viewerId),
 });
 
-/** Maximum number of reactions to a message in an event. This many take some 10 KiB. */
+/** Maximum number of reactions to a message that an event contains. They take some 10 KiB. */
 export const MAX_EVENT_REACTIONS = 500;
 
-/** An emoji on a message with all of its reactions, as JSON in events. */
+/** An emoji on a message, with all reactions to the message that use this emoji, in the form of event payloads. */
 export interface EventEmoji extends CountedEmoji {
   /** Ids of the reactions, in the order of `user_ids`. */
   readonly ids: readonly number[];
@@ -62,15 +63,21 @@ export interface SeenReactions {
   readonly all: readonly SeenReaction[];
 }
 
-/** Returns a key of the emoji that the user reacted with. An event is rendered only once for all users with the same key. */
-export const classOfReactor = (told: readonly EventEmoji[], userId: number): string =>
-  told.map(({ user_ids }) => Number(user_ids.includes(userId))).join('');
+/**
+ * Returns a string with one digit for each emoji: 1 if the user has reacted with the emoji, else 0. Users with the same string
+ * share one rendering of an event.
+ */
+export const classOfReactor = (reactions: readonly EventEmoji[], userId: number): string =>
+  reactions.map(({ user_ids }) => Number(user_ids.includes(userId))).join('');
 
 /** Converts the reactions in an event to the form that the viewer sees. */
-export function reactionsSeenBy(told: readonly EventEmoji[], viewerId: number): SeenReactions {
-  const all = told.flatMap(({ emoji_name, emoji_code, reaction_type, user_ids, ids }) => {
+export function reactionsSeenBy(reactions: readonly EventEmoji[], viewerId: number): SeenReactions {
+  const all = reactions.flatMap(({ emoji_name, emoji_code, reaction_type, user_ids, ids }) => {
     const emoji = { emojiName: emoji_name, emojiCode: emoji_code, reactionType: reaction_type };
     return ids.map((id, i) => ({ id, userId: user_ids[i] ?? 0, ...emoji }));
   });
-  return { groups: told.map((emoji) => toReactionGroup(emoji, viewerId)), all: all.toSorted((a, b) => a.id - b.id) };
+  return {
+    groups: reactions.map((emoji) => toReactionGroup(emoji, viewerId)),
+    all: all.toSorted((a, b) => a.id - b.id),
+  };
 }

@@ -1,7 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, instantOf, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel, nodeOf } from '../../api/graphql/schema/node.ts';
@@ -10,8 +10,39 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
 import { Message } from '../graphql.ts';
 import { deliveryFields } from '../scheduled/delivery-fields.ts';
-import { projectionOf } from './event-projections.ts';
+import type { ReminderSnapshot } from '../scheduled/reminder-wire.ts';
 import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo } from './service.ts';
+
+/**
+ * GraphQL fields of a reminder that all reminder events contain. Excludes `message`, because the message may be deleted, or the
+ * owner may no longer be able to read it.
+ */
+const always = {
+  databaseId: (reminder: ReminderSnapshot) => reminder.reminder_id,
+  content: ({ content }: ReminderSnapshot) => content,
+  renderedContent: (reminder: ReminderSnapshot) => reminder.rendered_content,
+  scheduledAt: (reminder: ReminderSnapshot) => instantOf(reminder.scheduledAt, reminder.scheduled_delivery_timestamp),
+  state: ({ failed }: ReminderSnapshot) => (failed ? 'failed' : 'scheduled'),
+};
+
+const identity = { idOf: (reminder: ReminderSnapshot) => reminder.reminder_id };
+
+const reminderFacts = new EventProjection<ReminderSnapshot>('Reminder', identity, {
+  ...always,
+  failureReason: ({ failureReason }) => failureReason,
+});
+
+/** Event projection for events logged by earlier versions. These events do not contain the reason why a reminder failed. */
+const earlyFacts = new EventProjection<ReminderSnapshot>('Reminder', identity, always);
+
+/**
+ * Returns the event projection (the GraphQL fields that are computed from the event alone) of the reminders in an event. The
+ * fields depend on which version of the server logged the event.
+ */
+export function projectionOf({ facts }: { readonly facts: unknown }): EventProjection<ReminderSnapshot> {
+  const [reminder] = facts as readonly ReminderSnapshot[];
+  return reminder?.failureReason === undefined ? earlyFacts : reminderFacts;
+}
 
 export const Reminder = builder.prismaNode('ScheduledMessage', {
   variant: 'Reminder',

@@ -1,5 +1,6 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
 import { users } from '../../events/audience.ts';
+import { requireLive } from '../../events/context.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, ScheduledMessage } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
@@ -25,9 +26,9 @@ export interface NewReminder {
   readonly note?: string | undefined;
 }
 
-type Owner = Pick<Viewer, 'id' | 'realm'>;
+type Owner = Pick<Viewer, 'id' | 'organization'>;
 
-const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'reminder' });
+const own = ({ id, organization }: Owner) => ({ organizationId: organization.id, ownerId: id, kind: 'reminder' });
 
 /** Returns the filter for all of the viewer's reminders, including delivered ones. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
@@ -38,22 +39,23 @@ export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput =>
   state: { not: 'delivered' },
 });
 
-const noSuchReminder = () => new NotFoundError('Reminder does not exist');
+const noSuchReminder = (id: number): NotFoundError =>
+  new NotFoundError('Reminder does not exist', { type: 'Reminder', id, parameter: 'reminder_id', status: 404 });
 
 /**
- * Reads one of the viewer's reminders. Delivered reminders can be read for some weeks.
+ * Reads one of the viewer's reminders. Delivered reminders can be read until 30 days after their scheduled time.
  *
  * @throws NotFoundError if no reminder has this id, or it belongs to another user.
  */
-export async function accessReminder({ app, viewer }: Ctx, id: number): Promise<ScheduledMessage> {
-  const row = isRowId(id) ? await app.db.scheduledMessage.findFirst({ where: { id, ...own(viewer) } }) : null;
-  if (row === null) throw noSuchReminder();
+export async function accessReminder({ work, viewer }: Ctx, id: number): Promise<ScheduledMessage> {
+  const row = isRowId(id) ? await work.db.scheduledMessage.findFirst({ where: { id, ...own(viewer) } }) : null;
+  if (row === null) throw noSuchReminder(id);
   return row;
 }
 
 /** Reads the viewer's reminders that are scheduled or failed, earliest first. */
-export async function listReminders({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
-  return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
+export async function listReminders({ work, viewer }: Ctx): Promise<ScheduledMessage[]> {
+  return work.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }
 
 /**
@@ -61,17 +63,18 @@ export async function listReminders({ app, viewer }: Ctx): Promise<ScheduledMess
  * quote of it.
  *
  * @returns Id of the reminder.
- * @throws BadRequestError if the time is not in the future, the note is too long, or the viewer cannot read the message.
+ * @throws ValidationError if the time is not in the future, or the note is too long.
+ * @throws NotFoundError if the viewer cannot read the message.
  * @throws TotalReachedError if the viewer's undelivered reminders would be too many, or too long in total.
  */
 export async function createReminder(ctx: Ctx, { messageId, timestamp, note = '' }: NewReminder): Promise<number> {
-  const { app, viewer } = ctx;
+  const { app, work, viewer } = ctx;
   const scheduledAt = requireFuture(app.now(), timestamp);
   const words = requireText('note', note, { strip: true, max: MAX_REMINDER_NOTE_LENGTH });
   const message = await accessMessage(ctx, messageId);
-  const content = reminderOf(message, await authorOf(app.db, message), words);
-  const bot = senderFor(viewer.realm, await notificationBot(app.db, viewer.realm.id), viewer.clientName);
-  const { html } = await renderContent(app.db, app, bot, content);
+  const content = reminderOf(message, await authorOf(work.db, message), words);
+  const bot = senderFor(viewer.organization, await notificationBot(work.db, viewer.organization.id), viewer.clientName);
+  const { html } = await renderContent(work.db, app, bot, content);
   const id = await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
     const saved = await tx.scheduledMessage.create({
@@ -83,7 +86,7 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
         renderedContent: html,
         scheduledAt,
         createdAt: app.now(),
-        realmId: viewer.realm.id,
+        organizationId: viewer.organization.id,
         ownerId: viewer.id,
         clientName: viewer.clientName,
       },
@@ -92,20 +95,20 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
     emit(reminderAdded(saved), users([viewer.id]));
     return saved.id;
   });
-  app.deliveries.wake(scheduledAt);
+  requireLive(work).deliveries.wake(scheduledAt);
   return id;
 }
 
 /**
- * Deletes one of the viewer's reminders, scheduled or failed, and notifies the viewer's clients.
+ * Deletes one of the viewer's reminders that is scheduled or failed, and notifies the viewer's clients.
  *
  * @throws NotFoundError if no reminder has this id, it belongs to another user, or it was delivered.
  */
 export async function deleteReminder(ctx: Ctx, id: number): Promise<void> {
-  if (!isRowId(id)) throw noSuchReminder();
+  if (!isRowId(id)) throw noSuchReminder(id);
   await transact(ctx, async (tx, emit) => {
     const { count } = await tx.scheduledMessage.deleteMany({ where: { id, ...undelivered(ctx.viewer) } });
-    if (count === 0) throw noSuchReminder();
+    if (count === 0) throw noSuchReminder(id);
     emit(reminderRemoved(id), users([ctx.viewer.id]));
   });
 }

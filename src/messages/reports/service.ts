@@ -1,8 +1,8 @@
 import type { Ctx } from '../../access/context.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
 import { transact } from '../../events/log.ts';
 import type { Channel, User } from '../../generated/prisma/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ForbiddenError, ValidationError } from '../../platform/errors.ts';
 import { MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH, REPORT_TYPES } from '../../platform/limits.ts';
 import { cutText, requireText } from '../../platform/text.ts';
 import { accessMessageIn, type PlacedMessage } from '../access.ts';
@@ -10,41 +10,52 @@ import { directAddress, fenceFor, silentMention, topicLink, withoutFences } from
 import { notify } from '../sending/notices.ts';
 
 const MAX_DESCRIPTION_LENGTH = 1000;
-/** Code points of a report that are reserved for the description and for the text around the quoted message. */
+/** Number of code points of a report that are reserved for the description and for the text around the quoted message. */
 const RESERVED = MAX_DESCRIPTION_LENGTH + 500;
 
 /** Maximum number of recipients that a report names. More would leave too little space for the quoted message. */
 const MAX_NAMED = 10;
 
 export interface Report {
-  /** Key of one of the `REPORT_TYPES`. */
+  /** Type of the report: one of the keys of `REPORT_TYPES`. */
   readonly reportType: string;
   /** Explanation by the user, at most 1,000 code points. Must not be blank for the type "other". */
   readonly description: string;
 }
 
 /**
- * Reports a message to the organization's moderators: the notification bot quotes it in the channel for moderation requests.
- * Users can report any message that they can read, including their own, any number of times.
+ * Reports a message to the organization's moderators: the notification bot quotes the message in the channel for moderation
+ * requests. Users can report any message that they can read, including their own, any number of times.
  *
- * @throws BadRequestError if the type is unknown, the description is too long or missing, or the viewer cannot read the
- * message.
- * @throws BadRequestError if the organization has no channel for moderation requests.
+ * @throws ValidationError if the type is unknown, or the description is too long or missing.
+ * @throws NotFoundError if the viewer cannot read the message.
+ * @throws ForbiddenError if the organization has no channel for moderation requests.
  */
 export async function reportMessage(ctx: Ctx, messageId: number, { reportType, description }: Report): Promise<void> {
   const { app, viewer } = ctx;
   const type = REPORT_TYPES.find(({ key }) => key === reportType);
-  if (type === undefined) throw new BadRequestError('Invalid report_type');
+  if (type === undefined) {
+    throw new ValidationError('Invalid report_type', {
+      parameter: 'report_type',
+      value: reportType,
+      schemaMessage: 'The reason for the report is unknown.',
+    });
+  }
   const explanation = requireText('description', description, { max: MAX_DESCRIPTION_LENGTH });
-  if (type.key === 'other' && explanation.trim() === '') throw new BadRequestError('An explanation is required.');
-  const channelId = realmSetting(viewer.realm, 'moderation_request_channel_id');
+  if (type.key === 'other' && explanation.trim() === '') {
+    throw new ValidationError('An explanation is required.', { parameter: 'description', minimum: 1 });
+  }
+  const channelId = organizationSetting(viewer.organization, 'moderation_request_channel_id');
   await transact(ctx, async (tx, emit) => {
-    const where = { realmId: viewer.realm.id, id: channelId, isArchived: false };
+    const where = { organizationId: viewer.organization.id, id: channelId, isArchived: false };
     const moderation = channelId === -1 ? null : await tx.channel.findFirst({ where });
-    if (moderation === null) throw new BadRequestError('Message reporting is not enabled in this organization.');
+    if (moderation === null) throw new ForbiddenError('Message reporting is not enabled in this organization.');
     const message = await accessMessageIn(tx, viewer, messageId, app.now());
     const people = await tx.user.findMany({
-      where: { realmId: viewer.realm.id, id: { in: [message.senderId, ...(message.conversation?.memberIds ?? [])] } },
+      where: {
+        organizationId: viewer.organization.id,
+        id: { in: [message.senderId, ...(message.conversation?.memberIds ?? [])] },
+      },
       orderBy: { id: 'asc' },
     });
     const reported = people.find(({ id }) => id === message.senderId);
@@ -52,7 +63,7 @@ export async function reportMessage(ctx: Ctx, messageId: number, { reportType, d
     const reason = `**${type.name}**. ${withoutFences(explanation)}`;
     const content = reportOf(message, { reporter: viewer.user, reported, people }, reason);
     const to = { channelId: moderation.id, topic: topicOf(moderation, reported) };
-    await notify(tx, emit, { app, realm: viewer.realm }, to, content);
+    await notify(tx, emit, { app, organization: viewer.organization }, to, content);
   });
 }
 

@@ -1,7 +1,7 @@
 import type { App } from '../../access/context.ts';
 import { holdRoles, holdRolesAndShareChannels } from '../../channels/locks.ts';
 import { transact } from '../../events/log.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 import { tryLockKind } from '../../platform/db/advisory-lock.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { databaseNow } from '../../platform/db/clock.ts';
@@ -10,30 +10,30 @@ import { deleteMessages } from '../edits/delete.ts';
 import { eraseCopies } from '../edits/traces.ts';
 import {
   BATCH,
-  deleteExpiredReplies,
   type Expired,
+  eraseExpiredReplies,
   expiredAmong,
   expiredCopies,
   expiredInRange,
   expiredMessages,
-  realmIdsWithRetention,
+  organizationIdsWithRetention,
 } from './expired.ts';
 
-type RetentionContext = Pick<App, 'config' | 'database' | 'db' | 'hub' | 'log' | 'now'>;
+type RetentionContext = Pick<App, 'database' | 'db' | 'log' | 'now' | 'work'>;
 
-/** Time after which all messages of an organization are compared again, in milliseconds. */
+/** Minimum time between two comparisons of all messages of an organization with their retention limits, in milliseconds. */
 const COMPARE_ALL_MS = 3_600_000;
 
 /**
- * For each organization, the time by `performance.now()` at which all messages were last compared with their limits. Processes
- * have one each.
+ * For each organization, the time by `performance.now()` at which all messages were last compared with their retention limits.
+ * Each process has its own map.
  */
 export type Compared = Map<number, number>;
 
-/** An organization whose messages are being compared in the current pass. */
+/** An organization in which the current call of `deleteExpired` (a pass) still has work to do. */
 interface Pending {
-  readonly realmId: number;
-  /** Id up to which all messages were compared. Undefined while only the oldest messages are. */
+  readonly organizationId: number;
+  /** Id up to which the messages of the organization were compared. Undefined while only the oldest messages are compared. */
   readonly after?: number;
 }
 
@@ -42,7 +42,7 @@ interface Batch {
   readonly deleted: number;
   /** Seconds by which the most overdue message exceeded its limit. 0 if no message was deleted. */
   readonly overdueSeconds: number;
-  /** Next batch of the organization in this pass. Undefined if the pass has ended for the organization. */
+  /** Next batch of the same organization in this pass. Undefined if nothing more is done for the organization in this pass. */
   readonly next: Pending | undefined;
 }
 
@@ -50,13 +50,13 @@ interface Batch {
  * Deletes all messages that are older than the retention limit of their channel or organization. Works in batches that
  * alternate between organizations. Each batch is a transaction, so a process that is killed loses nothing.
  *
- * The oldest messages are compared first, which finds all expired messages if their times are in the order of their ids. Clocks
- * of nodes, restored backups and changes in the database can break the order. So if the organization is due, all messages are
- * compared afterwards, in ranges.
+ * First, the oldest messages are compared with their limits. This finds all expired messages if their times are in the order of
+ * their ids. Clocks of nodes, restored backups and changes in the database can break this order. So if the organization is due,
+ * all messages are compared afterwards, in ranges.
  *
  * @param pause Called after each batch with its duration in milliseconds. Returns whether to continue.
- * @param compared Determines the organizations that are due: those without an entry, or with one older than an hour. Is updated.
- * Without it, only the oldest messages are compared.
+ * @param compared Times of the last comparisons of all messages. This function updates them. An organization is due if it has
+ * no entry, or an entry older than an hour. If the argument is absent, only the oldest messages are compared.
  * @throws The error of the last batch that failed, after all organizations were processed.
  */
 export async function deleteExpired(
@@ -64,9 +64,9 @@ export async function deleteExpired(
   pause: (batchMs: number) => Promise<boolean> = async () => true,
   compared?: Compared,
 ): Promise<void> {
-  const realmIds = await realmIdsWithRetention(app.db);
-  if (compared !== undefined) forgetOthers(compared, realmIds);
-  let pending: Pending[] = realmIds.map((realmId) => ({ realmId }));
+  const organizationIds = await organizationIdsWithRetention(app.db);
+  if (compared !== undefined) removeUnlimited(compared, organizationIds);
+  let pending: Pending[] = organizationIds.map((organizationId) => ({ organizationId }));
   let failure: unknown;
   while (pending.length > 0) {
     const remaining: Pending[] = [];
@@ -81,7 +81,7 @@ export async function deleteExpired(
       } catch (error) {
         // A failure in one organization does not stop the deletions in other organizations.
         failure = error;
-        app.log.error({ err: error, realm: current.realmId }, 'message retention failed');
+        app.log.error({ err: error, organization: current.organizationId }, 'message retention failed');
       }
       if (!(await pause(performance.now() - began))) return;
     }
@@ -92,42 +92,49 @@ export async function deleteExpired(
   retention.passes.inc();
 }
 
-/** Removes organizations without a limit, so that all messages are compared as soon as they have one again. */
-function forgetOthers(compared: Compared, realmIds: readonly number[]): void {
-  const limited = new Set(realmIds);
-  for (const realmId of compared.keys()) if (!limited.has(realmId)) compared.delete(realmId);
+/**
+ * Removes the entries of organizations without a retention limit. So when such an organization gets a limit again, all of its
+ * messages are compared.
+ */
+function removeUnlimited(compared: Compared, organizationIds: readonly number[]): void {
+  const limited = new Set(organizationIds);
+  for (const organizationId of compared.keys()) if (!limited.has(organizationId)) compared.delete(organizationId);
 }
 
-/** Deletes one batch of an organization: of its oldest messages, or of the range after those already compared. */
+/** Deletes one batch of expired messages of an organization, among its oldest messages or in the next range of ids. */
 async function deleteNext(app: RetentionContext, current: Pending, compared: Compared | undefined): Promise<Batch> {
-  const { realmId, after } = current;
+  const { organizationId, after } = current;
   if (after === undefined) {
-    const batch = await deleteBatch(app, realmId, expiredMessages);
+    const batch = await deleteBatch(app, organizationId, expiredMessages);
     if (batch === null) return NOTHING;
-    const isDue = performance.now() - (compared?.get(realmId) ?? Number.NEGATIVE_INFINITY) >= COMPARE_ALL_MS;
-    const all = compared !== undefined && isDue ? { realmId, after: 0 } : undefined;
+    const isDue = performance.now() - (compared?.get(organizationId) ?? Number.NEGATIVE_INFINITY) >= COMPARE_ALL_MS;
+    const all = compared !== undefined && isDue ? { organizationId, after: 0 } : undefined;
     return { ...batch, next: batch.hasMore ? current : all };
   }
-  const realm = await app.db.realm.findUniqueOrThrow({ where: { id: realmId } });
+  const organization = await app.db.organization.findUniqueOrThrow({ where: { id: organizationId } });
   // Reads without a lock, so that changes of the organization do not wait. `deleteBatch` compares the messages again.
-  const { expired, last } = await expiredInRange(app.db, realm, await databaseNow(app), after);
+  const { expired, last } = await expiredInRange(app.db, organization, await databaseNow(app), after);
   if (last === null) {
-    compared?.set(realmId, performance.now());
+    compared?.set(organizationId, performance.now());
     return NOTHING;
   }
-  const next = { realmId, after: last };
+  const next = { organizationId, after: last };
   if (expired.length === 0) return { ...NOTHING, next };
-  const batch = await deleteBatch(app, realmId, async () => expired);
+  const batch = await deleteBatch(app, organizationId, async () => expired);
   return batch === null ? NOTHING : { ...batch, next };
 }
 
-/** Result if nothing was deleted and the pass has ended for the organization. If it is due, the next pass tries again. */
+/**
+ * Result if nothing was deleted, and nothing more is done for the organization in this pass. If a comparison of all of its
+ * messages is due, the next pass tries again.
+ */
 const NOTHING: Batch = { deleted: 0, overdueSeconds: 0, next: undefined };
 
 /**
- * Deletes one batch of messages, of copies of messages deleted earlier, and of stored responses.
+ * Deletes one batch of expired messages, of expired copies of messages deleted earlier, and of expired stored responses.
  *
- * The limits are read under the locks that changes of limits take. So no message is deleted after its limit was removed.
+ * The retention limits are read under the locks that changes of limits take. So no message is deleted after its limit was
+ * removed.
  *
  * @param find Returns messages that may have expired.
  * @returns Null, without deleting anything, if another node is deleting in this organization. `hasMore` is whether another batch
@@ -135,29 +142,29 @@ const NOTHING: Batch = { deleted: 0, overdueSeconds: 0, next: undefined };
  */
 async function deleteBatch(
   app: RetentionContext,
-  realmId: number,
-  find: (tx: Tx, realm: Realm, now: Date) => Promise<readonly Expired[]>,
+  organizationId: number,
+  find: (tx: Tx, organization: Organization, now: Date) => Promise<readonly Expired[]>,
 ): Promise<(Omit<Batch, 'next'> & { readonly hasMore: boolean }) | null> {
   const now = await databaseNow(app);
-  return transact({ app, realmId }, async (tx, emit) => {
-    if (!(await tryLockKind(tx, 'message_retention', realmId))) return null;
-    await holdRoles(tx, realmId);
-    const realm = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
-    const found = await find(tx, realm, now);
+  return transact({ work: app.work, organizationId }, async (tx, emit) => {
+    if (!(await tryLockKind(tx, 'message_retention', organizationId))) return null;
+    await holdRoles(tx, organizationId);
+    const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
+    const found = await find(tx, organization, now);
     const channelIds = [...new Set(found.flatMap(({ channelId }) => channelId ?? []))];
-    if (channelIds.length > 0) await holdRolesAndShareChannels(tx, realmId, channelIds);
+    if (channelIds.length > 0) await holdRolesAndShareChannels(tx, organizationId, channelIds);
     const ids = found.map(({ id }) => id);
-    const expired = found.length === 0 ? [] : await expiredAmong(tx, realm, now, ids);
-    const place = { realm, now, deleter: null, keepsCopy: false };
+    const expired = found.length === 0 ? [] : await expiredAmong(tx, organization, now, ids);
+    const place = { organization, now, deleter: null, keepsCopy: false };
     const deleted = await deleteMessages(
       tx,
       emit,
       place,
       expired.map(({ id }) => id),
     );
-    const copies = await expiredCopies(tx, realm, now);
-    await eraseCopies(tx, emit, realmId, copies);
-    const replies = await deleteExpiredReplies(tx, realm, now);
+    const copies = await expiredCopies(tx, organization, now);
+    await eraseCopies(tx, emit, organizationId, copies);
+    const replies = await eraseExpiredReplies(tx, organization, now);
     return {
       deleted,
       overdueSeconds: Math.max(0, ...expired.map((message) => message.overdueSeconds)),

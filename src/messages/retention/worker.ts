@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
 import { type Compared, deleteExpired } from './service.ts';
 
-/** Time between passes, in milliseconds. Limits are in days, so it need not be shorter. */
+/**
+ * Time between passes over all organizations, in milliseconds. Retention limits are in days, so shorter times are not needed.
+ */
 const PASS_MS = 60_000;
 /** Time from the start to the first pass, in milliseconds. Reconnecting clients are served first. */
 const FIRST_MS = 10_000;
@@ -26,7 +28,11 @@ export class RetentionWorker {
     this.#app = app;
   }
 
-  /** @param firstMs Time to the first pass, in milliseconds. */
+  /**
+   * Starts the worker.
+   *
+   * @param firstMs Time to the first pass, in milliseconds.
+   */
   start(firstMs = FIRST_MS): void {
     this.#wakeIn(firstMs);
   }

@@ -13,18 +13,14 @@ const DeliveryState = builder.enumType('DeliveryState', {
 
 type FieldBuilder = PothosSchemaTypes.PrismaObjectFieldBuilder<Types, PrismaTypes['ScheduledMessage']>;
 
-/**
- * Defines the GraphQL fields that scheduled messages and reminders have in common.
- *
- * @param says Descriptions of fields.
- */
+/** Defines the GraphQL fields that scheduled messages and reminders have in common. */
 export const deliveryFields = (
   t: Pick<FieldBuilder, 'expose' | 'exposeInt' | 'exposeString' | 'field'>,
-  says: { readonly databaseId: string; readonly content: string; readonly renderedContent: string },
+  descriptions: { readonly databaseId: string; readonly content: string; readonly renderedContent: string },
 ) => ({
-  databaseId: t.exposeInt('id', { description: says.databaseId }),
-  content: t.exposeString('content', { description: says.content }),
-  renderedContent: t.exposeString('renderedContent', { description: says.renderedContent }),
+  databaseId: t.exposeInt('id', { description: descriptions.databaseId }),
+  content: t.exposeString('content', { description: descriptions.content }),
+  renderedContent: t.exposeString('renderedContent', { description: descriptions.renderedContent }),
   scheduledAt: t.expose('scheduledAt', { type: 'DateTime', description: 'Delivery time.' }),
   state: t.field({
     type: DeliveryState,

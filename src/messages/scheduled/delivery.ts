@@ -1,5 +1,5 @@
 import type { App } from '../../access/context.ts';
-import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
@@ -28,12 +28,12 @@ interface Change {
 }
 
 /** State of the delivery queue at the time of one delivery. */
-export interface Turn {
+export interface QueueState {
   /** Ids of messages that failed recently and will be retried later. They are skipped and do not block other messages. */
   readonly passedOver: readonly number[];
   /**
-   * Start of the current period in which at least one message was always due. A message that was not too late at this time is
-   * not too late because of the backlog.
+   * Start of the current backlog: since this time, at least one message was always due. A message counts as late only if it was
+   * already late at this time. So no message fails because of the backlog.
    */
   readonly busySince: Date;
 }
@@ -42,19 +42,19 @@ export interface Turn {
  * Delivers due messages of one owner in order, or marks them as failed. Claims and sends them in one transaction, so each
  * message is sent once or not at all, even if the node is killed.
  *
- * @returns Number of messages delivered or marked as failed. The remaining ones are claimed by another node, or wait for an
- * earlier message of the owner.
+ * @returns Number of messages delivered or marked as failed. The remaining messages are locked by another node, are no longer
+ * scheduled, or wait for an earlier message of the owner.
  * @throws RequestTimeoutError if the database is unavailable. All messages remain scheduled.
  */
-export async function deliverInOrder(app: App, due: readonly Due[], turn: Turn): Promise<number> {
+export async function deliverInOrder(app: App, due: readonly Due[], queueState: QueueState): Promise<number> {
   const [first] = due;
   if (first === undefined) return 0;
-  return transact({ app, realmId: first.realmId }, async (tx, emit) => {
+  return transact({ work: app.work, organizationId: first.organizationId }, async (tx, emit) => {
     const taken: number[] = [];
     for (const { id } of due) {
-      const claimed = await claim(tx, app, id, [...turn.passedOver, ...taken]);
+      const claimed = await claim(tx, app, id, [...queueState.passedOver, ...taken]);
       if (claimed === undefined) break;
-      await deliver({ tx, emit, app }, claimed, turn);
+      await deliver({ tx, emit, app }, claimed, queueState);
       taken.push(id);
     }
     return taken.length;
@@ -67,9 +67,9 @@ export async function deliverInOrder(app: App, due: readonly Due[], turn: Turn):
  *
  * @throws RequestTimeoutError if the database is unavailable.
  */
-export async function giveUp(app: App, { id, realmId }: Due, passedOver: readonly number[]): Promise<void> {
+export async function giveUp(app: App, { id, organizationId }: Due, passedOver: readonly number[]): Promise<void> {
   const attempt = (notice: boolean) =>
-    transact({ app, realmId }, async (tx, emit) => {
+    transact({ work: app.work, organizationId }, async (tx, emit) => {
       const claimed = await claim(tx, app, id, passedOver);
       if (claimed !== undefined) await fail({ tx, emit, app }, claimed, UNEXPECTED, { notice });
     });
@@ -81,12 +81,13 @@ export async function giveUp(app: App, { id, realmId }: Due, passedOver: readonl
   }
 }
 
-async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): Promise<void> {
-  const { row, owner, realm, now } = claimed;
+async function deliver(change: Change, claimed: Claimed, { busySince }: QueueState): Promise<void> {
+  const { row, owner, organization, now } = claimed;
   const isReminder = row.kind === 'reminder';
-  if (realm.deactivatedAt !== null || !owner.isActive) {
+  if (organization.deactivatedAt !== null || !owner.isActive) {
     // The owner is not notified, because the owner or the organization is deactivated.
-    const { message } = realm.deactivatedAt === null ? new UserDeactivatedError() : new RealmDeactivatedError();
+    const { message } =
+      organization.deactivatedAt === null ? new UserDeactivatedError() : new OrganizationDeactivatedError();
     await markFailed(change.tx, row, message);
     return;
   }
@@ -97,7 +98,7 @@ async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): P
   try {
     await (isReminder ? remind(change, claimed) : send(change, claimed));
   } catch (error) {
-    // Errors that refuse the message are thrown before any write, so the transaction can continue.
+    // An error that refuses the message is thrown before any write, so the transaction can continue after it.
     if (!isRefusal(error)) throw error;
     await fail(change, claimed, error.message, { notice: true });
   }
@@ -107,50 +108,57 @@ const isRefusal = (error: unknown): error is ChatError =>
   error instanceof ChatError && !(error instanceof RequestTimeoutError);
 
 /** Sends a message as if its owner sent it now: with the owner's current permissions, and with current names and mentions. */
-async function send({ tx, emit, app }: Change, { row, owner, realm }: Claimed): Promise<void> {
+async function send({ tx, emit, app }: Change, { row, owner, organization }: Claimed): Promise<void> {
   const { topic, content, readBySender } = row;
-  const sender = senderFor(realm, owner, row.clientName);
+  const sender = senderFor(organization, owner, row.clientName);
   const prepared = await prepareMessage(tx, app, sender, { to: destinationOf(row), topic, content, readBySender });
   const { newPolicy: policy, target, sentAt } = prepared;
   emitMessage(emit, prepared, (messageId) => markDelivered(tx, row, messageId));
   if (policy !== undefined && target !== null) {
-    const place = { realm, userId: owner.id, now: sentAt };
+    const place = { organization, userId: owner.id, now: sentAt };
     await setAutomaticPolicy(tx, emit, place, { channelId: target.channel.id, topic: target.topic, policy });
   }
   emit(scheduledMessageRemoved(row.id), users([owner.id]));
 }
 
-async function remind({ tx, emit, app }: Change, { row, owner, realm }: Claimed): Promise<void> {
-  const content = await reminderAtDelivery(tx, app, row, { owner, realm });
+async function remind({ tx, emit, app }: Change, { row, owner, organization }: Claimed): Promise<void> {
+  const content = await reminderAtDelivery(tx, app, row, { owner, organization });
   const to = { userIds: [owner.id] };
-  await notify(tx, emit, { app, realm }, to, content, (messageId) => markDelivered(tx, row, messageId));
+  await notify(tx, emit, { app, organization }, to, content, (messageId) => markDelivered(tx, row, messageId));
   emit(reminderRemoved(row.id), users([owner.id]));
 }
 
-/** Marks a message as delivered. Uses raw SQL for speed, because all senders in the organization wait for this statement. */
-const markDelivered = (tx: Tx, { realmId, id }: ScheduledMessage, messageId: number) =>
+/**
+ * Marks a message as delivered. Uses raw SQL for speed, because other senders in the organization wait until this statement
+ * ends.
+ */
+const markDelivered = (tx: Tx, { organizationId, id }: ScheduledMessage, messageId: number) =>
   tx.$executeRaw`
-    UPDATE scheduled_message SET state = 'delivered', delivered_message_id = ${messageId} WHERE realm_id = ${realmId} AND id = ${id}`;
+    UPDATE scheduled_message SET state = 'delivered', delivered_message_id = ${messageId} WHERE realm_id = ${organizationId} AND id = ${id}`;
 
-const markFailed = (tx: Tx, { realmId, id }: ScheduledMessage, failureMessage: string) =>
-  tx.scheduledMessage.update({ where: { realmId_id: { realmId, id } }, data: { state: 'failed', failureMessage } });
+const markFailed = (tx: Tx, { organizationId, id }: ScheduledMessage, failureMessage: string) =>
+  tx.scheduledMessage.update({
+    where: { organizationId_id: { organizationId, id } },
+    data: { state: 'failed', failureMessage },
+  });
 
 async function fail(
   { tx, emit, app }: Change,
-  { row, owner, realm }: Claimed,
+  { row, owner, organization }: Claimed,
   reason: string,
   { notice }: { readonly notice: boolean },
 ): Promise<void> {
   const failed = await markFailed(tx, row, reason);
   const audience = users([owner.id]);
   if (row.kind === 'reminder') {
-    // There is no update event for reminders: clients remove the old one and add the failed one.
+    // There is no update event for reminders. Instead, clients receive the removal of the reminder, and then the failed
+    // reminder as a new one.
     emit(reminderRemoved(row.id), audience);
     emit(reminderAdded(failed), audience);
-  } else emit(scheduledMessageUpdated(failed, realm), audience);
+  } else emit(scheduledMessageUpdated(failed, organization), audience);
   if (!notice) return;
   try {
-    await notify(tx, emit, { app, realm }, { userIds: [owner.id] }, noticeOf(row, reason));
+    await notify(tx, emit, { app, organization }, { userIds: [owner.id] }, noticeOf(row, reason));
   } catch (error) {
     if (!isRefusal(error)) throw error;
     app.log.warn({ err: error, scheduledMessage: row.id }, 'failure notice for scheduled message could not be sent');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
-import type { Realm, ScheduledMessage } from '../../generated/prisma/client.ts';
+import type { Organization, ScheduledMessage } from '../../generated/prisma/client.ts';
 import { type ScheduledSnapshot, toSnapshot, wireOf, wireScheduledMessage, withShownTopic } from './wire.ts';
 
 // The events below are sent only to the clients of the message's owner.
@@ -20,9 +20,9 @@ interface AddedPayload {
 export const scheduledMessageAdded = defineEvent(
   'scheduled_messages',
   'add',
-  (message: ScheduledMessage, realm: Realm): AddedPayload => ({
+  (message: ScheduledMessage, organization: Organization): AddedPayload => ({
     scheduled_messages: [toSnapshot(message)],
-    empty_topic_name: emptyTopicName(realm),
+    empty_topic_name: emptyTopicName(organization),
   }),
   {
     perUser: true,
@@ -47,9 +47,9 @@ interface UpdatedPayload {
 export const scheduledMessageUpdated = defineEvent(
   'scheduled_messages',
   'update',
-  (message: ScheduledMessage, realm: Realm): UpdatedPayload => ({
+  (message: ScheduledMessage, organization: Organization): UpdatedPayload => ({
     scheduled_message: toSnapshot(message),
-    empty_topic_name: emptyTopicName(realm),
+    empty_topic_name: emptyTopicName(organization),
   }),
   {
     perUser: true,

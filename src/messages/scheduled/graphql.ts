@@ -8,14 +8,12 @@ import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/schema/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
-import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { Message } from '../graphql.ts';
-import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
-import { MessageTarget, placeOf } from '../sending/message-target.ts';
+import { MessageTarget, placeIn } from '../sending/message-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { deliveryFields } from './delivery-fields.ts';
 import { projectionOf } from './event-projections.ts';
@@ -58,7 +56,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
       description: 'Target topic. Null if it has no message that the viewer can read.',
       resolve: ({ channelId, topic }, _args, ctx) => topicAt(ctx, channelId, topic),
     }),
-    sentUntil: t.field({
+    expiresAt: t.field({
       type: 'DateTime',
       description: 'Latest time at which the message is sent. If it has not been sent by then, it fails.',
       resolve: ({ scheduledAt }) => latestDelivery(scheduledAt),
@@ -129,15 +127,14 @@ mutation('scheduleMessage', {
     readBySender: t.boolean({
       required: false,
       description:
-        'Whether the sent message is marked as read for the viewer. ' +
-        "Absent: true if the message has other recipients and the client's name (in general the start of its User-Agent) " +
-        'is that of a web, desktop, mobile or terminal client.',
+        'Whether the sent message is marked as read for the viewer. Absent: true if the message has other recipients and ' +
+        'this request comes from a web, desktop, mobile or terminal client. Clients are recognized by their name, in ' +
+        'general the start of the User-Agent.',
     }),
   }),
   payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'The new scheduled message.' } }),
-  errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
   resolve: async (ctx, { to, content, scheduledAt, readBySender }) => {
-    const message = { ...placeOf(to), content, ...given({ readBySender }) };
+    const message = { ...(await placeIn(ctx, to)), content, ...given({ readBySender }) };
     const id = await scheduleMessage(ctx, { ...message, timestamp: toTimestamp(scheduledAt) });
     return { scheduledMessage: await accessScheduledMessage(ctx, id) };
   },
@@ -155,10 +152,9 @@ mutation('updateScheduledMessage', {
     scheduledAt: t.field({ type: 'DateTime', required: false, description: SCHEDULED_AT }),
   }),
   payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'The updated scheduled message.' } }),
-  errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
   resolve: async (ctx, { scheduledMessageId, to, content, scheduledAt }) => {
     const timestamp = scheduledAt == null ? {} : { timestamp: toTimestamp(scheduledAt) };
-    const edit = { ...(to != null && placeOf(to)), ...given({ content }), ...timestamp };
+    const edit = { ...(to != null && (await placeIn(ctx, to))), ...given({ content }), ...timestamp };
     await updateScheduledMessage(ctx, scheduledMessageId, edit);
     return { scheduledMessage: await accessScheduledMessage(ctx, scheduledMessageId) };
   },

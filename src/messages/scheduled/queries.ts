@@ -1,22 +1,22 @@
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
 /**
- * Locks a scheduled message or reminder of the owner until the end of the transaction. Waits until a delivery in progress has
- * ended.
+ * Locks a scheduled message or reminder of the owner until the end of the transaction. If the message is being delivered, waits
+ * until the delivery has ended.
  */
 export async function lockScheduled(
   tx: Tx,
-  { realmId, ownerId }: { readonly realmId: number; readonly ownerId: number },
+  { organizationId, ownerId }: { readonly organizationId: number; readonly ownerId: number },
   id: number,
 ): Promise<void> {
   await tx.$queryRaw`
     SELECT 1 AS held FROM scheduled_message
-    WHERE realm_id = ${realmId} AND id = ${id} AND owner_id = ${ownerId} FOR NO KEY UPDATE`;
+    WHERE realm_id = ${organizationId} AND id = ${id} AND owner_id = ${ownerId} FOR NO KEY UPDATE`;
 }
 
 /**
- * Returns the number of an owner's undelivered messages or reminders, and their total length. The length includes the HTML and
- * is in code points.
+ * Returns the number of an owner's undelivered messages or reminders, and the total length of their Markdown and HTML in code
+ * points.
  */
 export async function measureWaiting(
   db: SqlClient,

@@ -1,5 +1,5 @@
-import type { App } from '../../access/context.ts';
-import type { Realm, ScheduledMessage, User } from '../../generated/prisma/client.ts';
+import type { Runtime } from '../../access/context.ts';
+import type { Organization, ScheduledMessage, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
@@ -22,8 +22,8 @@ export function reminderOf(message: PlacedMessage, author: User, note: string): 
     `${fence}quote`,
     '',
   ].join('\n');
-  const room = MAX_MESSAGE_LENGTH - lengthOf(`${before}\n${fence}`);
-  return `${before}${cutText(message.content, room, '\n[message truncated]')}\n${fence}`;
+  const space = MAX_MESSAGE_LENGTH - lengthOf(`${before}\n${fence}`);
+  return `${before}${cutText(message.content, space, '\n[message truncated]')}\n${fence}`;
 }
 
 function linkTo({ id, channel, conversation, topic }: PlacedMessage): string {
@@ -47,11 +47,11 @@ function noteIn(content: string): string {
  */
 export async function reminderAtDelivery(
   tx: Tx,
-  app: App,
+  app: Runtime,
   { content, clientName, reminderTargetId }: ScheduledMessage,
-  { owner, realm }: { readonly owner: User; readonly realm: Realm },
+  { owner, organization }: { readonly owner: User; readonly organization: Organization },
 ): Promise<string> {
-  const viewer = { realm, user: owner, id: owner.id, role: owner.role, clientName, credential: null };
+  const viewer = { organization, user: owner, id: owner.id, role: owner.role, clientName, credential: null };
   try {
     const message = await accessMessageIn(tx, viewer, Number(reminderTargetId), app.now());
     return reminderOf(message, await authorOf(tx, message), noteIn(content));
@@ -62,6 +62,6 @@ export async function reminderAtDelivery(
 }
 
 /** Reads the user who sent the message. */
-export async function authorOf(db: Pick<Tx, 'user'>, { realmId, senderId }: PlacedMessage): Promise<User> {
-  return db.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id: senderId } } });
+export async function authorOf(db: Pick<Tx, 'user'>, { organizationId, senderId }: PlacedMessage): Promise<User> {
+  return db.user.findUniqueOrThrow({ where: { organizationId_id: { organizationId, id: senderId } } });
 }

@@ -29,11 +29,11 @@ export function toWire(row: ScheduledMessage): WireReminder {
   };
 }
 
-/** Snapshot of a reminder in an event. Events logged by earlier versions lack the fields that are added here. */
+/** Snapshot of a reminder in an event. Events logged by earlier versions lack the fields that `WireReminder` does not have. */
 export interface ReminderSnapshot extends WireReminder {
   /** Time of the delivery, in ISO 8601 with milliseconds. */
   readonly scheduledAt?: string;
-  /** Reason of the failure. Null unless the reminder failed. */
+  /** Reason why the reminder failed. Null if it did not fail. */
   readonly failureReason?: string | null;
 }
 
@@ -43,6 +43,6 @@ export const toSnapshot = (row: ScheduledMessage): ReminderSnapshot => ({
   failureReason: row.failureMessage,
 });
 
-/** Returns the fields of a reminder that the REST API contains. */
+/** Returns a reminder as the REST API shows it, without the fields that only event snapshots contain. */
 export const wireOf = ({ scheduledAt: _, failureReason: _reason, ...reminder }: ReminderSnapshot): WireReminder =>
   reminder;

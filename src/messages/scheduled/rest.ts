@@ -9,7 +9,8 @@ const type = text(z.enum(MESSAGE_TYPES), {
   description: '"private" is an alias of "direct", and "stream" of "channel".',
 });
 const to = json(
-  // The schema accepts any value. The service checks it after the time, depending on the message type.
+  // The schema accepts any value. The service checks the value, depending on the message type. It checks the delivery time
+  // first.
   z.unknown().meta({ anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] }),
   { description: 'A channel id, or an array of user ids.', example: '[1]' },
 );
@@ -50,7 +51,8 @@ export const postScheduledMessage = endpoint({
     read_by_sender: json(z.boolean(), {
       description:
         'Whether the sent message is marked as read for you. Absent: true if the message has other recipients and the ' +
-        "client's name (in general the start of its User-Agent) is that of a web, desktop, mobile or terminal client.",
+        'request comes from a web, desktop, mobile or terminal client. Clients are recognized by their name, in general ' +
+        'the start of the User-Agent.',
     }).optional(),
   },
   reply: { scheduled_message_id: z.int() },

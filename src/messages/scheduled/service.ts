@@ -1,15 +1,16 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import { users } from '../../events/audience.ts';
+import { requireLive } from '../../events/context.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, ScheduledMessage } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { lengthOf } from '../../platform/text.ts';
 import type { Recipients } from '../direct.ts';
-import { isChannelType, type MessageType } from '../sending/destination.ts';
+import { invalidRecipients, isChannelType, type MessageType } from '../sending/destination.ts';
 import { prepareMessage } from '../sending/send.ts';
 import { requireReadableTopic, requireTopic, requireTopicPolicy } from '../sending/target.ts';
 import type { PreparedMessage } from '../sending/write.ts';
@@ -18,7 +19,10 @@ import { LAST_TIMESTAMP } from './lateness.ts';
 import { lockScheduled } from './queries.ts';
 import { requireWaitingWithin } from './totals.ts';
 
-/** Target of a message as received from a REST client. The service checks it after the time. */
+/**
+ * Target of a message as received from a REST client. The target was not checked yet, because the service must check the
+ * delivery time before the target.
+ */
 export interface SentDestination {
   /** Type of the message. If absent in an edit, the type does not change. */
   readonly type: MessageType | undefined;
@@ -36,8 +40,8 @@ export interface NewScheduledMessage {
   /** Time of the delivery, in UNIX seconds. Fractions are allowed. */
   readonly timestamp: number;
   /**
-   * Whether the sent message is marked as read for its owner. Absent: true if the client is interactive and the message is not
-   * a note to self.
+   * Whether the sent message is marked as read for its owner. Absent: true if a person operates the client (see `INTERACTIVE`
+   * in sending/send.ts) and the message is not a note to self.
    */
   readonly readBySender?: boolean | undefined;
 }
@@ -45,12 +49,12 @@ export interface NewScheduledMessage {
 /** Changes to a scheduled message. An absent field does not change. */
 export type ScheduledMessageEdit = Partial<Omit<NewScheduledMessage, 'readBySender'>>;
 
-/** Sort order of deliveries and of lists: by time, then by id. */
+/** Order in which messages are delivered and listed: by scheduled time, then by id. */
 export const IN_ORDER: Prisma.ScheduledMessageOrderByWithRelationInput[] = [{ scheduledAt: 'asc' }, { id: 'asc' }];
 
-type Owner = Pick<Viewer, 'id' | 'realm'>;
+type Owner = Pick<Viewer, 'id' | 'organization'>;
 
-const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'message' });
+const own = ({ id, organization }: Owner) => ({ organizationId: organization.id, ownerId: id, kind: 'message' });
 
 /** Returns the filter for all of the viewer's scheduled messages, including sent ones. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
@@ -61,36 +65,45 @@ export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput =>
   state: { not: 'delivered' },
 });
 
-const noSuchMessage = () => new NotFoundError('Scheduled message does not exist');
-const notInFuture = () => new BadRequestError('Scheduled delivery time must be in the future.');
+const noSuchMessage = (id: number): NotFoundError =>
+  new NotFoundError('Scheduled message does not exist', {
+    type: 'ScheduledMessage',
+    id,
+    parameter: 'scheduled_message_id',
+    status: 404,
+  });
+const notInFuture = (): ValidationError =>
+  new ValidationError('Scheduled delivery time must be in the future.', { parameter: 'scheduled_delivery_timestamp' });
 
 /**
  * Converts the time of a delivery to a date, after checking it.
  *
  * @param timestamp UNIX seconds. Fractions are allowed.
- * @throws BadRequestError if the time is not in the future, or after the year 9999.
+ * @throws ValidationError if the time is not in the future, or after the year 9999.
  */
 export function requireFuture(now: Date, timestamp: number): Date {
   if (timestamp * 1000 <= now.getTime()) throw notInFuture();
   if (timestamp > LAST_TIMESTAMP)
-    throw new BadRequestError('scheduled_delivery_timestamp is too large', 'scheduled_delivery_timestamp');
+    throw new ValidationError('scheduled_delivery_timestamp is too large', {
+      parameter: 'scheduled_delivery_timestamp',
+    });
   return new Date(Math.round(timestamp * 1000));
 }
 
 /**
- * Reads one of the viewer's scheduled messages. Sent messages can be read for some weeks.
+ * Reads one of the viewer's scheduled messages. Sent messages can be read until 30 days after their scheduled time.
  *
  * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
  */
-export async function accessScheduledMessage({ app, viewer }: Ctx, id: number): Promise<ScheduledMessage> {
-  const row = isRowId(id) ? await app.db.scheduledMessage.findFirst({ where: { id, ...own(viewer) } }) : null;
-  if (row === null) throw noSuchMessage();
+export async function accessScheduledMessage({ work, viewer }: Ctx, id: number): Promise<ScheduledMessage> {
+  const row = isRowId(id) ? await work.db.scheduledMessage.findFirst({ where: { id, ...own(viewer) } }) : null;
+  if (row === null) throw noSuchMessage(id);
   return row;
 }
 
 /** Reads the viewer's messages that are scheduled or failed, earliest first. */
-export async function listScheduledMessages({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
-  return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
+export async function listScheduledMessages({ work, viewer }: Ctx): Promise<ScheduledMessage[]> {
+  return work.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }
 
 /**
@@ -98,16 +111,16 @@ export async function listScheduledMessages({ app, viewer }: Ctx): Promise<Sched
  * message is sent.
  *
  * @returns Id of the scheduled message. The sent message has another id.
- * @throws BadRequestError if the time is not in the future, or `to` has an invalid form.
+ * @throws ValidationError if the time is not in the future, or `to` has an invalid form.
  * @throws TotalReachedError if the viewer's unsent messages would be too many, or too long in total.
  * @throws The errors of `prepareMessage`.
  */
 export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): Promise<number> {
-  const { app, viewer } = ctx;
+  const { app, work, viewer } = ctx;
   const { to, topic, content, readBySender } = message;
   const scheduledAt = requireFuture(app.now(), message.timestamp);
   const destination = destinationIn(to);
-  const prepared = await prepareMessage(app.db, app, viewer, { to: destination, topic, content, readBySender });
+  const prepared = await prepareMessage(work.db, app, viewer, { to: destination, topic, content, readBySender });
   const id = await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
     const saved = await tx.scheduledMessage.create({
@@ -115,17 +128,17 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
         ...toColumns(prepared),
         scheduledAt,
         readBySender: prepared.payload.readBySender,
-        realmId: viewer.realm.id,
+        organizationId: viewer.organization.id,
         ownerId: viewer.id,
         clientName: viewer.clientName,
         createdAt: app.now(),
       },
     });
     await requireWaitingWithin(tx, viewer, 'message', 'added');
-    emit(scheduledMessageAdded(saved, viewer.realm), users([viewer.id]));
+    emit(scheduledMessageAdded(saved, viewer.organization), users([viewer.id]));
     return saved.id;
   });
-  app.deliveries.wake(scheduledAt);
+  requireLive(work).deliveries.wake(scheduledAt);
   return id;
 }
 
@@ -133,14 +146,15 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
  * Changes one of the viewer's scheduled messages, and notifies the viewer's clients. A failed message is scheduled again and
  * requires a new time.
  *
- * @throws BadRequestError if nothing is to change, a new type is given without recipients or topic, the time is not in the
- * future, or the message was already sent.
+ * @throws ValidationError if nothing is to change, a new type is given without recipients or topic, or the time is not in the
+ * future.
+ * @throws ConflictError if the message was already sent.
  * @throws TotalReachedError if the message becomes longer, and the viewer's unsent messages would be too long in total.
  * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
  * @throws The errors of `prepareMessage`.
  */
 export async function updateScheduledMessage(ctx: Ctx, id: number, edit: ScheduledMessageEdit): Promise<void> {
-  const { app, viewer } = ctx;
+  const { app, work, viewer } = ctx;
   const scheduledAt = requireEdit(edit, app.now());
   await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
@@ -148,7 +162,7 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
     if (row.state === 'failed' && scheduledAt === undefined) throw notInFuture();
     const content = await changesOf(tx, ctx, row, edit);
     const saved = await tx.scheduledMessage.update({
-      where: { realmId_id: { realmId: row.realmId, id } },
+      where: { organizationId_id: { organizationId: row.organizationId, id } },
       data: {
         ...content,
         clientName: viewer.clientName,
@@ -158,9 +172,9 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
       },
     });
     if (lengthIn(saved) > lengthIn(row)) await requireWaitingWithin(tx, viewer, 'message', 'longer');
-    emit(scheduledMessageUpdated(saved, viewer.realm), users([viewer.id]));
+    emit(scheduledMessageUpdated(saved, viewer.organization), users([viewer.id]));
   });
-  if (scheduledAt !== undefined) app.deliveries.wake(scheduledAt);
+  if (scheduledAt !== undefined) requireLive(work).deliveries.wake(scheduledAt);
 }
 
 const lengthIn = ({ content, renderedContent }: ScheduledMessage) => lengthOf(content) + lengthOf(renderedContent);
@@ -169,12 +183,14 @@ const lengthIn = ({ content, renderedContent }: ScheduledMessage) => lengthOf(co
 function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
   const { to, topic, timestamp } = edit;
   const { type, sent } = to !== undefined && 'sent' in to ? to : { type: undefined, sent: to };
-  if (Object.values(edit).every((value) => value === undefined)) throw new BadRequestError('Nothing to change');
+  if (Object.values(edit).every((value) => value === undefined)) throw new ValidationError('Nothing to change');
   if (type !== undefined && sent === undefined) {
-    throw new BadRequestError('Recipient required when updating type of scheduled message.');
+    throw new ValidationError('Recipient required when updating type of scheduled message.', { parameter: 'to' });
   }
   if (type !== undefined && isChannelType(type) && topic === undefined) {
-    throw new BadRequestError('Topic required when updating scheduled message type to channel.');
+    throw new ValidationError('Topic required when updating scheduled message type to channel.', {
+      parameter: 'topic',
+    });
   }
   return timestamp === undefined ? undefined : requireFuture(now, timestamp);
 }
@@ -183,34 +199,37 @@ function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
  * Cancels one of the viewer's scheduled messages, or deletes a failed one, and notifies the viewer's clients.
  *
  * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
- * @throws BadRequestError if the message was sent.
+ * @throws ConflictError if the message was sent.
  */
 export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
     await lockOwn(tx, ctx.viewer, id);
-    await tx.scheduledMessage.delete({ where: { realmId_id: { realmId: ctx.realmId, id } } });
+    await tx.scheduledMessage.delete({ where: { organizationId_id: { organizationId: ctx.organizationId, id } } });
     emit(scheduledMessageRemoved(id), users([ctx.viewer.id]));
   });
 }
 
 /**
- * Locks one of the viewer's messages that was not sent yet. Waits for a delivery in progress.
+ * Locks one of the viewer's messages that was not sent yet. If the message is being delivered, waits until the delivery has
+ * ended.
  *
  * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
- * @throws BadRequestError if the message was sent.
+ * @throws ConflictError if the message was sent.
  */
 async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMessage> {
-  if (!isRowId(id)) throw noSuchMessage();
-  await lockScheduled(tx, { realmId: viewer.realm.id, ownerId: viewer.id }, id);
+  if (!isRowId(id)) throw noSuchMessage(id);
+  await lockScheduled(tx, { organizationId: viewer.organization.id, ownerId: viewer.id }, id);
   const row = await tx.scheduledMessage.findFirst({ where: { id, ...own(viewer) } });
-  if (row === null) throw noSuchMessage();
-  if (row.state === 'delivered') throw new BadRequestError('Scheduled message was already sent');
+  if (row === null) throw noSuchMessage(id);
+  if (row.state === 'delivered') {
+    throw new ConflictError('Scheduled message was already sent', { parameter: 'scheduled_message_id' });
+  }
   return row;
 }
 
 /**
- * Returns the columns that an edit changes, except the time. If the recipients or the content change, the message is checked
- * like a new one.
+ * Returns the new values of the columns that an edit changes, except the time. If the recipients or the content change, the
+ * message is checked like a new one.
  */
 async function changesOf(tx: Tx, { app, viewer }: Ctx, row: ScheduledMessage, edit: ScheduledMessageEdit) {
   const { to, content, topic } = edit;
@@ -225,13 +244,13 @@ async function changesOf(tx: Tx, { app, viewer }: Ctx, row: ScheduledMessage, ed
     return toColumns(prepared);
   }
   if (topic === undefined || channelId === null) return {};
-  const name = requireTopic(viewer.realm, topic);
+  const name = requireTopic(viewer.organization, topic);
   if (name !== row.topic) requireReadableTopic(name);
   const channel = await tx.channel.findFirstOrThrow({
-    where: { realmId: viewer.realm.id, id: channelId },
+    where: { organizationId: viewer.organization.id, id: channelId },
     select: { topicsPolicy: true },
   });
-  requireTopicPolicy(viewer.realm, channel, name);
+  requireTopicPolicy(viewer.organization, channel, name);
   return { topic: name };
 }
 
@@ -253,21 +272,22 @@ export function destinationOf({ channelId, recipientIds }: ScheduledMessage): Ch
 }
 
 /**
- * Checks and converts a target. Unlike for a message that is sent immediately, channels and users must be named by ids.
+ * Converts the target of a scheduled message to the form that `prepareMessage` accepts. A target received from a REST client
+ * must name channels and users by ids, unlike the target of a message that is sent immediately.
  *
  * @param typeBefore Type of the message if `to` has no type.
- * @throws BadRequestError if the value has another form.
+ * @throws ValidationError if `to` is not one channel id, or not ids of users, depending on the type.
  */
 function destinationIn(to: NewScheduledMessage['to'], typeBefore: MessageType = 'direct'): ChannelKey | Recipients {
   if (!('sent' in to)) return to;
   const { type = typeBefore, sent } = to;
   if (isChannelType(type)) {
     const id: unknown = Array.isArray(sent) && sent.length === 1 ? sent[0] : sent;
-    if (!isInteger(id)) throw new BadRequestError('Invalid data type for channel ID');
+    if (!isInteger(id)) throw new ValidationError('Invalid data type for channel ID', { parameter: 'to' });
     return { id };
   }
   const userIds: readonly unknown[] = Array.isArray(sent) ? sent : [sent];
-  if (!userIds.every(isInteger)) throw new BadRequestError('Invalid data type for recipients');
+  if (!userIds.every(isInteger)) throw invalidRecipients();
   return { userIds };
 }
 

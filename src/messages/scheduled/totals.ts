@@ -3,15 +3,18 @@ import type { Tx } from '../../platform/db/client.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { measureWaiting } from './queries.ts';
 
-/** Names of the limits of undelivered messages and reminders, by kind: of their number, and of their total length. */
+/**
+ * Names of the limits in `TOTALS`, for undelivered messages and for undelivered reminders. The first limit is for their number,
+ * the second for their total length.
+ */
 const TOTALS_OF = {
   message: ['scheduled_messages', 'scheduled_messages_total_length'],
   reminder: ['reminders', 'reminders_total_length'],
 } as const;
 
 /**
- * Checks the limits of an owner's undelivered messages or reminders: their total length with HTML and, after one was added,
- * their number. The caller holds the lock of the owner.
+ * Checks that an owner's undelivered messages or reminders are within the limits. Checks the total length of their Markdown and
+ * HTML. If `change` is 'added', also checks their number. The caller must have locked the owner's row.
  *
  * @throws TotalReachedError if a limit is exceeded.
  */

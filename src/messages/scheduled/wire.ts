@@ -17,12 +17,15 @@ export const wireScheduledMessage = z
   .meta({ id: 'ScheduledMessage' });
 export type WireScheduledMessage = Wire<typeof wireScheduledMessage>;
 
-/** Snapshot of a scheduled message in an event. Events logged by earlier versions lack the fields that are added here. */
+/**
+ * Snapshot of a scheduled message in an event. Events logged by earlier versions lack the fields that `WireScheduledMessage`
+ * does not have.
+ */
 export interface ScheduledSnapshot extends WireScheduledMessage {
   /** Time of the delivery, in ISO 8601 with milliseconds. */
   readonly scheduledAt?: string;
   readonly readBySender?: boolean;
-  /** Reason of the failure. Null unless the message failed. */
+  /** Reason why the message failed. Null if it did not fail. */
   readonly failureReason?: string | null;
 }
 
@@ -33,7 +36,7 @@ export const toSnapshot = (row: ScheduledMessage): ScheduledSnapshot => ({
   failureReason: row.failureMessage,
 });
 
-/** Returns the fields of a scheduled message that the REST API contains. */
+/** Returns a scheduled message as the REST API shows it, without the fields that only event snapshots contain. */
 export const wireOf = ({
   scheduledAt: _,
   readBySender: _read,
@@ -55,7 +58,7 @@ export function toWire(row: ScheduledMessage): WireScheduledMessage {
   };
 }
 
-/** Replaces the empty topic by its name, if the client does not accept an empty topic name. */
+/** Returns the message with `emptyTopicName` instead of an empty topic, if the client does not accept "" as a topic name. */
 export function withShownTopic(
   message: WireScheduledMessage,
   emptyTopicName: string,

@@ -3,33 +3,33 @@ import type { App } from '../../access/context.ts';
 import { detached } from '../../events/act.ts';
 import { RequestTimeoutError } from '../../platform/errors.ts';
 import { deliverInOrder, giveUp } from './delivery.ts';
-import { type Due, purge, TOGETHER, untilNextDue, whatIsDue } from './queue.ts';
+import { type Due, MAX_BATCH_SIZE, purge, readDue, untilNextDue } from './queue.ts';
 
 /**
- * Time between polls, in milliseconds. It bounds the delay of messages that another node has scheduled, if that node is killed.
- * Each poll is one indexed query.
+ * Time between polls for due messages, in milliseconds. It bounds the delay of messages that were scheduled on another node, if
+ * that node is killed. Each poll is one indexed query.
  */
 const POLL_MS = 5_000;
-/** Time until the next attempt, in milliseconds, if another node has locked the due rows. */
+/** Time until the worker tries again, in milliseconds, if another node has locked the due messages. */
 const AGAIN_MS = 250;
-/** Time until the next attempt, in milliseconds, if the database is unavailable. */
+/** Time until the worker tries again, in milliseconds, if the database is unavailable. */
 const TROUBLE_MS = 1_000;
 /**
  * Number of owners whose messages are delivered in parallel. Messages of one owner are never delivered in parallel. Deliveries
- * in one organization wait for each other anyway. With a value of 4, senders in that organization and in others waited 1.5
- * times as long.
+ * in one organization wait for each other, so a larger number has little use. With 4, senders of other messages waited 1.5
+ * times as long as with 2.
  */
-const MAX_LANES = 2;
-/** Time after the timeout of a batch during which messages are delivered one by one, in milliseconds. */
+const MAX_PARALLEL = 2;
+/** Time, in milliseconds, for which messages are delivered one by one after a batch timed out. */
 const SINGLY_MS = 5_000;
 /**
- * Number of attempts for a message that fails unexpectedly. The second attempt is needed because an unknown kind of broken
- * connection looks like a failure of the message.
+ * Maximum number of attempts to deliver a message that fails unexpectedly. The second attempt is needed because an unknown kind
+ * of broken connection looks like a failure of the message.
  */
 const ATTEMPTS = 2;
 const SET_ASIDE_MS = 1_000;
 /**
- * Time until the next attempt, in milliseconds, if a message cannot even be marked as failed. It is long because only an
+ * Time until the worker tries again, in milliseconds, if a message cannot even be marked as failed. It is long because only an
  * operator can help, and each attempt writes a log entry.
  */
 const GIVEN_UP_MS = 60_000;
@@ -43,9 +43,9 @@ interface SetAside {
   readonly failures: number;
 }
 
-/** State that is shared by all deliveries of one batch of due messages. */
+/** State that is shared by the deliveries of all due messages that one query returned. */
 interface Pass {
-  /** Whether at least one message was delivered or will be retried later. */
+  /** Whether at least one of these messages was delivered, was marked as failed, or will be retried later. */
   isProgress: boolean;
   isOver: boolean;
 }
@@ -62,12 +62,13 @@ export class DeliveryWorker {
   readonly #setAside = new Map<number, SetAside>();
   #state: 'new' | 'running' | 'stopped' = 'new';
   #timer: NodeJS.Timeout | undefined;
-  /** Time of the next wake-up, in milliseconds of `performance.now()`. */
+  /** Time of the next scheduled wake-up of the worker, in milliseconds of `performance.now()`. */
   #wakesAt = Number.POSITIVE_INFINITY;
   #working: Promise<number> = Promise.resolve(POLL_MS);
   #isInTrouble = false;
   /**
-   * Start of the current period in which at least one message was always due. Undefined if nothing was due at the last poll.
+   * Start of the current backlog: since this time, at least one message was always due. Undefined if no message was due at the
+   * last poll.
    */
   #busySince: Date | undefined;
   /** Time until which messages are delivered one by one, in milliseconds since the epoch. */
@@ -91,7 +92,7 @@ export class DeliveryWorker {
     await this.#working;
   }
 
-  /** Schedules a wake-up for a new message that is due at `at`. */
+  /** Schedules a wake-up of the worker for a new message or reminder that is due at `at`. */
   wake(at: Date): void {
     this.#wakeIn(Math.max(0, at.getTime() - this.#app.now().getTime()));
   }
@@ -102,12 +103,15 @@ export class DeliveryWorker {
    * @returns Milliseconds until the next poll.
    */
   deliverDue(): Promise<number> {
-    // Runs one after another: parallel runs would only lock each other's rows.
+    // Runs are serialized, because parallel runs would only lock each other's rows.
     this.#working = this.#working.then(() => this.#deliverDue());
     return this.#working;
   }
 
-  /** Sets the only timer, if the wake-up is earlier than the scheduled one. */
+  /**
+   * Schedules a wake-up of the worker in `wantedMs` milliseconds, at most `POLL_MS`. Does nothing if an earlier wake-up is
+   * scheduled.
+   */
   #wakeIn(wantedMs: number): void {
     const ms = Math.min(wantedMs, POLL_MS);
     const wakesAt = performance.now() + ms;
@@ -139,35 +143,38 @@ export class DeliveryWorker {
     }
   }
 
-  /** Delivers some of the due messages, several owners in parallel. Returns whether to read due messages again immediately. */
+  /**
+   * Delivers some of the due messages. Delivers messages of different owners in parallel. Returns whether to read due messages
+   * again immediately.
+   */
   async #deliverSome(): Promise<boolean> {
-    const due = await whatIsDue(this.#app, this.#passedOver());
+    const due = await readDue(this.#app, this.#passedOver());
     this.#busySince = due.length === 0 ? undefined : (this.#busySince ?? this.#app.now());
     const owners = [...Map.groupBy(due, ({ ownerId }) => ownerId).values()];
     const pass: Pass = { isProgress: false, isOver: false };
-    const lane = async () => {
+    const deliverNext = async () => {
       for (let own = owners.shift(); own !== undefined && !pass.isOver; own = owners.shift()) {
         await this.#deliverInOrder(own, pass);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(owners.length, this.#maxLanes) }, lane));
+    await Promise.all(Array.from({ length: Math.min(owners.length, this.#maxParallel) }, deliverNext));
     return pass.isProgress;
   }
 
-  get #maxLanes(): number {
+  get #maxParallel(): number {
     const { database, config } = this.#app;
-    return database.kind === 'embedded' ? 1 : Math.min(MAX_LANES, Math.ceil(config.databasePoolSize / 2));
+    return database.kind === 'embedded' ? 1 : Math.min(MAX_PARALLEL, Math.ceil(config.databasePoolSize / 2));
   }
 
-  get #atOnce(): number {
-    return this.#app.now().getTime() < this.#singlyUntil ? 1 : TOGETHER;
+  get #batchSize(): number {
+    return this.#app.now().getTime() < this.#singlyUntil ? 1 : MAX_BATCH_SIZE;
   }
 
   /** Delivers one owner's messages in order. Stops at a message that another node has locked. */
   async #deliverInOrder(own: readonly Due[], pass: Pass): Promise<void> {
     for (let at = 0; at < own.length; ) {
-      const some = own.slice(at, at + this.#atOnce);
-      const delivered = await this.#deliverTogether(some, pass);
+      const some = own.slice(at, at + this.#batchSize);
+      const delivered = await this.#deliverBatch(some, pass);
       if (delivered < some.length) return;
       at += delivered;
     }
@@ -176,15 +183,15 @@ export class DeliveryWorker {
   /**
    * Delivers a batch of one owner's messages.
    *
-   * @returns Number of messages that were delivered or will be retried later. If it is less than the batch, the owner's
-   * remaining messages must wait.
+   * @returns Number of messages that were delivered, were marked as failed, or will be retried later. If it is less than the
+   * size of the batch, the owner's remaining messages must wait.
    */
-  async #deliverTogether(some: readonly Due[], pass: Pass): Promise<number> {
+  async #deliverBatch(some: readonly Due[], pass: Pass): Promise<number> {
     if (pass.isOver || this.#state === 'stopped') return 0;
-    const turn = { passedOver: this.#passedOver(), busySince: this.#busySince ?? this.#app.now() };
+    const queueState = { passedOver: this.#passedOver(), busySince: this.#busySince ?? this.#app.now() };
     let delivered = some.length;
     try {
-      delivered = await deliverInOrder(this.#app, some, turn);
+      delivered = await deliverInOrder(this.#app, some, queueState);
       for (const { id } of some.slice(0, delivered)) this.#setAside.delete(id);
     } catch (error) {
       const [first, ...others] = some;
@@ -208,13 +215,13 @@ export class DeliveryWorker {
   }
 
   async #deliverEach(some: readonly Due[], pass: Pass): Promise<number> {
-    for (const [i, one] of some.entries()) if ((await this.#deliverTogether([one], pass)) === 0) return i;
+    for (const [i, one] of some.entries()) if ((await this.#deliverBatch([one], pass)) === 0) return i;
     return some.length;
   }
 
   /**
-   * Handles the failed delivery of a message, so that it does not block other messages. The message is retried later or marked
-   * as failed.
+   * Handles a message whose delivery failed: schedules a retry or marks the message as failed. So the message does not block
+   * other messages.
    */
   async #recover(due: Due, error: unknown): Promise<void> {
     const { log } = this.#app;
@@ -243,7 +250,7 @@ export class DeliveryWorker {
     return [...this.#setAside].filter(([, { until }]) => until > now).map(([id]) => id);
   }
 
-  /** Returns the milliseconds until the next failed delivery is retried. At most `POLL_MS`. */
+  /** Returns the number of milliseconds until a message whose delivery failed is retried. At most `POLL_MS`. */
   #untilPassed(): number {
     const now = this.#app.now().getTime();
     const later = [...this.#setAside.values()].filter(({ until }) => until > now);
@@ -255,7 +262,7 @@ export class DeliveryWorker {
     if (now - this.#purgedAt < PURGE_MS) return;
     await purge(this.#app);
     this.#purgedAt = now;
-    // By now, another node has delivered the message, or it was deleted.
+    // Removes old entries. Their messages were delivered by another node or deleted.
     for (const [id, { until }] of this.#setAside) if (now - until > PURGE_MS) this.#setAside.delete(id);
   }
 }

@@ -1,23 +1,24 @@
-import type { App } from '../../access/context.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
+import type { Runtime } from '../../access/context.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
 import { userSetting } from '../../access/user-settings.ts';
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import { referencesIn } from '../../markdown/references.ts';
-import { renderMessage, UnrenderableError } from '../../markdown/render.ts';
+import { renderMessage, renderPlain, UnrenderableError } from '../../markdown/render.ts';
 import type { RenderedMessage } from '../../markdown/types.ts';
 import { showsNothing } from '../../markdown/visible.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
-import { showsNothing as areInvisible } from '../../platform/names.ts';
-import { cutText, refuseNullBytes } from '../../platform/text.ts';
+import { showsNothing as areInvisible, cutText, refuseNullBytes } from '../../platform/text.ts';
 import { loadDirectory } from './directory.ts';
 
-/** User whose content is rendered. The content can refer only to channels, users and groups that the author can see. */
+/**
+ * User who wrote the content that is rendered. The content can refer only to channels, users and groups that this user can see.
+ */
 export interface Author {
   readonly id: number;
   readonly role: number;
-  readonly realm: Realm;
+  readonly organization: Organization;
   readonly user: User;
 }
 
@@ -26,9 +27,11 @@ export interface RenderedContent extends RenderedMessage {
   readonly source: string;
 }
 
-const EMPTY = 'Message must not be empty';
+/** Returns the error for content with no visible character. */
+const noContent = (): ValidationError =>
+  new ValidationError('Message must not be empty', { parameter: 'content', minimum: 1 });
 
-/** Mentions of a message by a system bot. Such a message notifies no user, even if it quotes a mention. */
+/** Mention fields of a message by a system bot: no mentions. So the message notifies no user, even if it quotes a mention. */
 const MENTIONING_NOBODY = {
   mentionedUserIds: [],
   mentionedGroupIds: [],
@@ -39,12 +42,12 @@ const MENTIONING_NOBODY = {
 /**
  * Normalizes content for storage: removes leading newlines and trailing white space, and truncates to 10,000 code points.
  *
- * @throws BadRequestError if the result has no visible character or has a null byte.
+ * @throws ValidationError if the result has no visible character or has a null byte.
  */
 export function normalContent(content: string): string {
   const text = content.replace(/^[\r\n]+/, '').trimEnd();
-  refuseNullBytes('Message', text);
-  if (areInvisible(text)) throw new BadRequestError(EMPTY);
+  refuseNullBytes('Message', text, 'content');
+  if (areInvisible(text)) throw noContent();
   return cutText(text, MAX_MESSAGE_LENGTH, '\n[message truncated]');
 }
 
@@ -52,29 +55,33 @@ export function normalContent(content: string): string {
  * Renders content with the permissions of its author. Loads only the channels, users and groups to which the content refers.
  *
  * @param source The result of `normalContent`.
- * @throws BadRequestError if the content exceeds the limits of rendering. Also if its HTML has nothing visible, for example for
- * `**` around a zero-width space.
+ * @throws ValidationError if the content exceeds the limits of rendering, or if its HTML shows nothing, for example for `**`
+ * around a zero-width space.
  */
 export async function renderContent(
   db: Pick<Tx, 'userGroup' | '$queryRaw'>,
-  app: App,
+  app: Runtime,
   author: Author,
   source: string,
 ): Promise<RenderedContent> {
-  const { realm, user } = author;
+  const { organization, user } = author;
   const translateEmoticons = userSetting(user, 'translate_emoticons');
+  const plain = renderPlain(source, { translateEmoticons });
+  if (plain !== undefined) return { source, ...plain };
   const directory = await loadDirectory(db, app, author, referencesIn(source, { translateEmoticons }));
-  const codeLanguage = realmSetting(realm, 'default_code_block_language');
+  const codeLanguage = organizationSetting(organization, 'default_code_block_language');
   try {
     const rendered = renderMessage(source, directory, {
       translateEmoticons,
-      imagePreviews: realmSetting(realm, 'inline_image_preview'),
+      imagePreviews: organizationSetting(organization, 'inline_image_preview'),
       ...(codeLanguage !== '' && { defaultCodeLanguage: codeLanguage }),
     });
-    if (showsNothing(rendered.html)) throw new BadRequestError(EMPTY);
+    if (showsNothing(rendered.html)) throw noContent();
     return { source, ...rendered, ...(user.isSystem && MENTIONING_NOBODY) };
   } catch (error) {
-    if (error instanceof UnrenderableError) throw new BadRequestError('Unable to render message');
+    if (error instanceof UnrenderableError) {
+      throw new ValidationError('Unable to render message', { parameter: 'content' });
+    }
     throw error;
   }
 }

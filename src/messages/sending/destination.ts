@@ -1,5 +1,5 @@
 import type { ChannelKey } from '../../channels/keys.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { BadRequestError, ValidationError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { Recipients } from '../direct.ts';
 
@@ -13,15 +13,21 @@ export const isChannelType = (type: MessageType): boolean => type === 'channel' 
  * Parses the REST parameter `to` in all its forms. For a channel: its name, its name as JSON, its id, or an array with one name
  * or id. For users: an id, an array of ids or of email addresses, or a comma-separated list of email addresses.
  *
- * @throws BadRequestError if the value has none of these forms, names several channels, or mixes ids and addresses.
+ * @throws ValidationError if `to` has none of these forms, names several channels, or mixes ids and addresses.
  */
 export function destinationOf(type: MessageType, to: string): ChannelKey | Recipients {
   const value = parsed(to);
   return isChannelType(type) ? channelOf(value, to) : recipientsOf(value);
 }
 
-/** Parses a text as JSON. If it is not JSON, returns the text unchanged. */
+/** Matches most names of channels: text that does not begin like a JSON value and contains no array or object. */
+const NO_JSON = /^(?!\s*(?:["\d-]|true|false|null))[^[{]*$/;
+
+/**
+ * Parses a text as JSON. If the text is not JSON, returns it unchanged. @throws BadRequestError if the JSON is nested too deep.
+ */
 function parsed(to: string): unknown {
+  if (NO_JSON.test(to)) return to;
   try {
     return parseJson(to, 'to');
   } catch (error) {
@@ -33,24 +39,30 @@ function parsed(to: string): unknown {
 function channelOf(value: unknown, raw: string): ChannelKey {
   // Some channel names are also valid JSON, such as `null` or `true`.
   if (typeof value === 'boolean' || value === null) return { name: raw };
-  if (Array.isArray(value) && value.length !== 1) throw new BadRequestError('Expected exactly one channel');
+  if (Array.isArray(value) && value.length !== 1) {
+    throw new ValidationError('Expected exactly one channel', { parameter: 'to' });
+  }
   const channel: unknown = Array.isArray(value) ? value[0] : value;
   if (typeof channel === 'string') return { name: channel };
   if (typeof channel === 'number' && Number.isInteger(channel)) return { id: channel };
-  throw new BadRequestError('Invalid data type for channel');
+  throw new ValidationError('Invalid data type for channel', { parameter: 'to' });
 }
 
 function recipientsOf(value: unknown): Recipients {
   if (typeof value === 'string') return { emails: addressesIn(value) };
   if (typeof value === 'number' && Number.isInteger(value)) return { userIds: [value] };
-  if (!Array.isArray(value)) throw new BadRequestError('Invalid data type for recipients');
+  if (!Array.isArray(value)) throw invalidRecipients();
   if (value.every((item) => Number.isInteger(item))) return { userIds: value as number[] };
   if (value.every((item) => typeof item === 'string')) return { emails: value };
   if (value.every((item) => typeof item === 'string' || Number.isInteger(item))) {
-    throw new BadRequestError('Recipient lists may contain emails or user IDs, but not both.');
+    throw new ValidationError('Recipient lists may contain emails or user IDs, but not both.', { parameter: 'to' });
   }
-  throw new BadRequestError('Invalid data type for recipients');
+  throw invalidRecipients();
 }
+
+/** Returns the error for recipients that are neither ids nor email addresses. */
+export const invalidRecipients = (): ValidationError =>
+  new ValidationError('Invalid data type for recipients', { parameter: 'to' });
 
 const addressesIn = (text: string): string[] =>
   text

@@ -1,6 +1,6 @@
 import type { App, Viewer } from '../../access/context.ts';
 import { type SystemGroupName, systemGroups } from '../../access/system-groups.ts';
-import { type Guarded, readsChannel } from '../../channels/access.ts';
+import { type Guarded, hasProtectedHistory, readsChannel } from '../../channels/access.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import type { Channel } from '../../generated/prisma/client.ts';
 import type { References } from '../../markdown/references.ts';
@@ -8,14 +8,14 @@ import type { Directory, DirectoryGroup, DirectoryUser } from '../../markdown/ty
 import { emojiImageUrl } from '../../people/emoji/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { urlOf } from '../../platform/hosts.ts';
-import { hasProtectedHistory, receivedBy } from '../access.ts';
+import { receivedBy } from '../access.ts';
 
 type DirectoryDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
-/** User who wrote the text. Every `Viewer` can be used. */
-type Author = Pick<Viewer, 'id' | 'role' | 'realm' | 'user'>;
+/** User who wrote the text for which entities are loaded (see `loadDirectory`). */
+type Author = Pick<Viewer, 'id' | 'role' | 'organization' | 'user'>;
 
-/** Display names of the role groups in mentions. */
+/** Names that mentions of role groups show, by group name. */
 const ROLE_GROUPS: ReadonlyMap<string, string> = new Map<SystemGroupName, string>([
   ['role:internet', 'Everyone on the internet'],
   ['role:everyone', 'Everyone'],
@@ -27,17 +27,17 @@ const ROLE_GROUPS: ReadonlyMap<string, string> = new Map<SystemGroupName, string
   ['role:nobody', 'Nobody'],
 ]);
 
-/** A channel to which the text refers and that the author can read. */
+/** A channel to which a text refers and that the author of the text can read. */
 interface ReferencedChannel {
   readonly id: number;
   readonly name: string;
-  /** Whether the author can read only messages that they received. */
+  /** Whether the author can read only those messages of the channel that they received. */
   readonly isProtected: boolean;
 }
 
 /**
- * Loads the users, groups, channels, messages and custom emoji to which a text refers. Of channels and messages, only those
- * that the author can read. One query for each kind that the text refers to; none for a text without references.
+ * Loads the users, groups, channels, messages and custom emoji to which a text refers. Omits channels and messages that the
+ * author cannot read. Uses one query for each kind of entity in the text, and none for a text without references.
  *
  * @param db Database client or transaction.
  * @param author Users with `isSystem` can see every channel.
@@ -60,8 +60,8 @@ export async function loadDirectory(
     topics.length === 0 || channels === undefined ? undefined : await loadLatest(db, author, references, channels);
   const emoji = emojiNames.length === 0 ? undefined : await loadEmoji(db, author, references);
   return {
-    realmUrl: urlOf(app.config, author.realm.subdomain),
-    emptyTopicName: emptyTopicName(author.realm),
+    organizationUrl: urlOf(app.config, author.organization.subdomain),
+    emptyTopicName: emptyTopicName(author.organization),
     userNamed: (name) => users?.byName.get(name),
     userWithId: (id) => users?.byId.get(id),
     groupNamed: (name) => groups?.get(name),
@@ -71,49 +71,49 @@ export async function loadDirectory(
   };
 }
 
-/** Users to whom the text refers. */
+/** Users to whom a text refers, by the names and by the ids in the text. */
 interface ReferencedUsers {
   readonly byName: ReadonlyMap<string, DirectoryUser>;
   readonly byId: ReadonlyMap<number, DirectoryUser>;
 }
 
-/** Loads the organization's active custom emoji that the text names, by name. */
+/** Loads the active custom emoji named in `emojiNames`. Returns their image URLs by name. */
 async function loadEmoji(
   db: DirectoryDb,
-  { realm }: Author,
+  { organization }: Author,
   { emojiNames }: References,
 ): Promise<Map<string, { url: string }>> {
   const rows = await db.$queryRaw<{ name: string; imageId: string }[]>`
     SELECT name, image_id AS "imageId" FROM custom_emoji
-    WHERE realm_id = ${realm.id} AND name = ANY(${[...emojiNames]}::text[]) AND deactivated_at IS NULL`;
+    WHERE realm_id = ${organization.id} AND name = ANY(${[...emojiNames]}::text[]) AND deactivated_at IS NULL`;
   return new Map(rows.map(({ name, imageId }) => [name, { url: emojiImageUrl(imageId) }]));
 }
 
-/** Returns the key under which the newest message of a topic is stored. */
+/** Returns the key of a topic in the map that `loadLatest` returns. */
 const topicReference = (channelId: number, topic: string) => `${channelId} ${topic}`;
 
 interface UserRow extends DirectoryUser {
-  /** Name by which the text mentions the user. Null if the text refers to the user by id. */
+  /** Name by which a text mentions the user. Null if the text refers to the user by id. */
   readonly asked: string | null;
 }
 
 async function loadUsers(
   db: DirectoryDb,
-  { realm }: Author,
+  { organization }: Author,
   { userNames, userIds }: References,
 ): Promise<ReferencedUsers> {
   const rows = await db.$queryRaw<UserRow[]>`
     SELECT asked.name AS asked, u.id, u.full_name AS "fullName", u.is_active AS "isActive"
     FROM unnest(${[...userNames]}::text[]) AS asked (name)
-    JOIN user_account u ON u.realm_id = ${realm.id} AND lower(u.full_name) = lower(asked.name) AND NOT u.is_system
+    JOIN user_account u ON u.realm_id = ${organization.id} AND lower(u.full_name) = lower(asked.name) AND NOT u.is_system
     UNION ALL
     SELECT NULL, u.id, u.full_name, u.is_active
     FROM user_account u
-    WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}::int[]) AND NOT u.is_system`;
+    WHERE u.realm_id = ${organization.id} AND u.id = ANY(${[...userIds]}::int[]) AND NOT u.is_system`;
   const isExact = ({ asked, fullName }: UserRow) => Number(asked === fullName);
-  // If several users match a name, the last row is used. Rows are sorted so that active accounts win, then accounts whose name
-  // matches in upper and lower case, then older accounts. So a new account cannot take over the mentions of an older account by
-  // choosing its name.
+  // If several users match a name, the last row is used. The rows are sorted so that active accounts come last. Among these,
+  // accounts whose name also matches in letter case come last, and then older accounts. So a new account cannot take over the
+  // mentions of an older account by choosing its name.
   const best = rows.toSorted(
     (a, b) => Number(a.isActive) - Number(b.isActive) || isExact(a) - isExact(b) || b.id - a.id,
   );
@@ -125,13 +125,13 @@ async function loadUsers(
 
 async function loadGroups(
   db: DirectoryDb,
-  { realm }: Author,
+  { organization }: Author,
   groupNames: readonly string[],
 ): Promise<Map<string, DirectoryGroup>> {
   const rows = await db.$queryRaw<{ asked: string; id: number; name: string; isActive: boolean }[]>`
     SELECT asked.name AS asked, g.id, g.name, g.deactivated_at IS NULL AS "isActive"
     FROM unnest(${[...new Set(groupNames)]}::text[]) AS asked (name)
-    JOIN user_group g ON g.realm_id = ${realm.id} AND lower(g.name) = lower(asked.name)`;
+    JOIN user_group g ON g.realm_id = ${organization.id} AND lower(g.name) = lower(asked.name)`;
   return new Map(
     rows.map(({ asked, id, name, isActive }) => [asked, { id, displayName: ROLE_GROUPS.get(name) ?? name, isActive }]),
   );
@@ -151,9 +151,9 @@ async function loadChannels(
            s.user_id IS NOT NULL AS "isSubscribed"
     FROM channel c
     LEFT JOIN subscription s ON s.realm_id = c.realm_id AND s.channel_id = c.id AND s.user_id = ${author.id} AND s.active
-    WHERE c.realm_id = ${author.realm.id} AND c.name = ANY(${[...channelNames]}::text[])`;
+    WHERE c.realm_id = ${author.organization.id} AND c.name = ANY(${[...channelNames]}::text[])`;
   const { isSystem } = author.user;
-  const actor = { person: author, groups: await systemGroups(db, author.realm.id), now };
+  const actor = { person: author, groups: await systemGroups(db, author.organization.id), now };
   return new Map(
     rows
       .filter((row) => isSystem || readsChannel(actor, row, row.isSubscribed))
@@ -162,9 +162,9 @@ async function loadChannels(
 }
 
 /**
- * Number of newest messages of a topic that are searched for one that the author received, if the channel's history is
- * protected. The bound is needed because a text can link to hundreds of topics, each with a long history that its author cannot
- * read.
+ * Maximum number of messages of a topic, newest first, that are examined to find the last one that the author can read. The
+ * limit is needed for protected histories: a text can link to hundreds of topics, each with a long history that the author
+ * cannot read.
  */
 const MAX_LOOKED_AT = 100;
 

@@ -1,15 +1,19 @@
-import { ChatError } from '../../platform/errors.ts';
+import { ForbiddenError } from '../../platform/errors.ts';
 
 /**
- * Error for a wildcard mention, such as @everyone, by a sender who is not permitted to use it in this channel or topic, because
- * it has many users.
+ * Error for a wildcard mention, such as @everyone, in a channel or topic with many users. The sender is not permitted to use
+ * wildcard mentions there.
  */
-export class WildcardMentionNotAllowedError extends ChatError {
-  override name = 'WildcardMentionNotAllowedError';
-  readonly code: 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' | 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';
+export class WildcardMentionNotAllowedError extends ForbiddenError {
+  override readonly code: 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' | 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';
 
   constructor(what: 'channel' | 'topic') {
-    super(`You do not have permission to use ${what} wildcard mentions in this ${what}.`);
+    const message = `You do not have permission to use ${what} wildcard mentions in this ${what}.`;
+    super(message, {
+      permission: 'can_mention_many_users_group',
+      parameter: 'content',
+      schemaMessage: message,
+    });
     this.code = what === 'channel' ? 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' : 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';
   }
 }

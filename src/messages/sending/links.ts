@@ -1,5 +1,6 @@
+import { channelAddress } from '../../channels/addresses.ts';
 import type { Channel, User } from '../../generated/prisma/client.ts';
-import { channelSlug, encodeFragment } from '../../markdown/channel-links.ts';
+import { encodeFragment } from '../../markdown/channel-links.ts';
 
 /**
  * Characters that the name of a channel or topic cannot contain in the link syntax `#**…**`. A tilde breaks the link only in
@@ -13,17 +14,30 @@ const LIKE_MESSAGE = /@\d+$/;
 /** Returns the URL fragment of a topic or of one of its messages: `#narrow/channel/9-general/topic/hello/near/17`. */
 export function topicAddress(channel: Pick<Channel, 'id' | 'name'>, topic: string, messageId?: number): string {
   const near = messageId === undefined ? '' : `/near/${messageId}`;
-  return `#narrow/channel/${channelSlug(channel)}/topic/${encodeFragment(topic)}${near}`.replaceAll('~', '.7E');
+  return `${channelAddress(channel)}/topic/${encodeFragment(topic).replaceAll('~', '.7E')}${near}`;
 }
 
-/** Returns the URL fragment of a message in a direct conversation: `#narrow/dm/7,9-dm/near/17`. */
-export function directAddress(memberIds: readonly number[], messageId: number): string {
-  return `#narrow/dm/${memberIds.join(',')}-${memberIds.length > 2 ? 'group' : 'dm'}/near/${messageId}`;
+/** Returns the URL fragment of a direct conversation or of one of its messages: `#narrow/dm/7,9-dm/near/17`. */
+export function directAddress(memberIds: readonly number[], messageId?: number): string {
+  const near = messageId === undefined ? '' : `/near/${messageId}`;
+  return `#narrow/dm/${memberIds.join(',')}-${memberIds.length > 2 ? 'group' : 'dm'}${near}`;
+}
+
+/** Returns the URL fragment of a message whose topic or conversation is unknown. The page looks the message up. */
+export const messageAddress = (messageId: number): string => `#narrow/id/${messageId}`;
+
+/**
+ * Returns the message id in a URL fragment of the form `#narrow/…/near/17` or `#narrow/id/17`. Undefined for any other
+ * fragment.
+ */
+export function messageIdIn(address: string): number | undefined {
+  const [, id] = /^#narrow\/(?:(?:channel|dm)\/.+\/near|id)\/(\d{1,15})\/?$/.exec(address) ?? [];
+  return id === undefined ? undefined : Number(id);
 }
 
 /**
- * Returns a Markdown link to a topic, or to one of its messages: `#**general>hello@17**`. If a name has characters that are not
- * allowed in this syntax, returns a link of the form `[text](URL)`.
+ * Returns a Markdown link to a topic, or to one of its messages: `#**general>hello@17**`. If the name of the channel or topic
+ * has characters that this syntax does not allow, returns a link of the form `[text](URL)`.
  */
 export function topicLink(channel: Pick<Channel, 'id' | 'name'>, topic: string, messageId?: number): string {
   const isPlain = !UNLINKABLE.test(channel.name) && !UNLINKABLE.test(topic);
@@ -33,7 +47,7 @@ export function topicLink(channel: Pick<Channel, 'id' | 'name'>, topic: string, 
   return `[#${entities(channel.name)} > ${entities(topic)}](${topicAddress(channel, topic, messageId)})`;
 }
 
-/** Escapes characters that have a meaning in the text of a Markdown link as HTML entities. */
+/** Replaces characters that would be parsed as Markdown in the text of a link by HTML entities. */
 const entities = (text: string): string =>
   text.replace(/[`~>*&[\]$<]/g, (character) => `&#${character.codePointAt(0)};`);
 
@@ -46,7 +60,7 @@ export const silentMention = ({ id, fullName }: Pick<User, 'id' | 'fullName'>): 
  */
 export const withoutFences = (text: string): string => text.replace(/^[^\S\r\n]*(?=`{3}|~{3})/gm, '$&\u200b');
 
-/** Returns a code fence that is longer than every fence in the text, so that the text cannot close it. */
+/** Returns a code fence that is longer than every fence in the text, so that no fence in the text can close it. */
 export function fenceFor(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}|~{3,}/g)].map(([run]) => run.length));
   return '`'.repeat(longest + 1);

@@ -1,24 +1,26 @@
 import { type Governed, holdsInGroup } from '../../access/permissions/group-permissions.ts';
 import { fullMemberSince } from '../../access/permissions/membership.ts';
-import { mayInRealm } from '../../access/permissions/require.ts';
+import { mayInOrganization } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/system-groups.ts';
 import { alertedUserIds, type Receivers } from '../../people/alert-words/matching.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ForbiddenError } from '../../platform/errors.ts';
 import type { MessageSender } from '../sender.ts';
 import type { RenderedContent } from './content.ts';
 import { WildcardMentionNotAllowedError } from './errors.ts';
 import type { Target } from './target.ts';
 
 /**
- * Largest number of subscribers of a channel, or participants of a topic, that can be mentioned by a wildcard without
- * permission.
+ * Maximum number of subscribers of a channel, or participants of a topic, that any sender can mention by a wildcard. To mention
+ * more users, the sender needs a permission.
  */
 const FEW = 15;
 
 type MentionDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
-/** Location of a message: its channel and topic, or the members of the conversation. Exactly one of the fields is null. */
+/**
+ * Location of a message: either its channel and topic, or the members of its conversation. Exactly one of the fields is null.
+ */
 export interface MessageLocation {
   readonly target: (Pick<Target, 'topic'> & { readonly channel: { readonly id: number } }) | null;
   readonly memberIds: readonly number[] | null;
@@ -27,18 +29,20 @@ export interface MessageLocation {
 /**
  * Checks that the sender can use the mentions in the content.
  *
+ * @param inTopic Participants of the topic. Empty unless the content has a topic wildcard.
  * @throws WildcardMentionNotAllowedError if the content has a wildcard mention that requires a permission.
- * @throws BadRequestError if it mentions a group that the sender cannot mention.
+ * @throws ForbiddenError if the content mentions a group that the sender cannot mention.
  */
-export async function requireMayMention(
+async function requireMayMention(
   db: MentionDb,
   sender: MessageSender,
   target: MessageLocation['target'],
   content: RenderedContent,
+  inTopic: readonly number[],
   now: Date,
 ): Promise<void> {
   if (target !== null && (content.channelWildcard || content.topicWildcard)) {
-    await requireMayMentionAll(db, sender, target, content, now);
+    await requireMayMentionAll(db, sender, target, content, inTopic, now);
   }
   if (content.mentionedGroupIds.length > 0) await requireMayMentionGroups(db, sender, content.mentionedGroupIds, now);
 }
@@ -48,16 +52,15 @@ async function requireMayMentionAll(
   sender: MessageSender,
   target: NonNullable<MessageLocation['target']>,
   content: RenderedContent,
+  inTopic: readonly number[],
   now: Date,
 ): Promise<void> {
-  const groups = await systemGroups(db, sender.realm.id);
-  if (mayInRealm({ person: sender, groups, now }, 'can_mention_many_users_group')) return;
+  const groups = await systemGroups(db, sender.organization.id);
+  if (mayInOrganization({ person: sender, groups, now }, 'can_mention_many_users_group')) return;
   if (content.channelWildcard && (await countSubscribers(db, target.channel.id)) > FEW) {
     throw new WildcardMentionNotAllowedError('channel');
   }
-  if (content.topicWildcard && (await participants(db, target)).length > FEW) {
-    throw new WildcardMentionNotAllowedError('topic');
-  }
+  if (inTopic.length > FEW) throw new WildcardMentionNotAllowedError('topic');
 }
 
 async function countSubscribers(db: MentionDb, channelId: number): Promise<number> {
@@ -76,13 +79,23 @@ async function requireMayMentionGroups(
 ): Promise<void> {
   const mentioned = await db.$queryRaw<(Governed & { name: string })[]>`
     SELECT name, permissions, creator_id AS "creatorId", is_system AS "isSystem" FROM user_group
-    WHERE realm_id = ${sender.realm.id} AND id = ANY(${[...groupIds]}) ORDER BY id`;
-  const actor = { person: sender, groups: await systemGroups(db, sender.realm.id), now };
+    WHERE realm_id = ${sender.organization.id} AND id = ANY(${[...groupIds]}) ORDER BY id`;
+  const actor = { person: sender, groups: await systemGroups(db, sender.organization.id), now };
   const refused = mentioned.find((group) => !holdsInGroup(actor, group, 'can_mention_group'));
-  if (refused !== undefined) throw new BadRequestError(`You are not allowed to mention user group '${refused.name}'.`);
+  if (refused !== undefined) {
+    const message = `You are not allowed to mention user group '${refused.name}'.`;
+    throw new ForbiddenError(message, {
+      permission: 'can_mention_group',
+      parameter: 'content',
+      schemaMessage: message,
+    });
+  }
 }
 
-/** Returns the ids of active users who have sent messages to the topic or reacted in it. */
+/**
+ * Returns the ids of active users who have sent messages to the topic or reacted in it. Reads all messages of the topic and
+ * their reactions, so callers must call it once per message.
+ */
 async function participants(
   db: MentionDb,
   { channel, topic }: NonNullable<MessageLocation['target']>,
@@ -96,41 +109,50 @@ async function participants(
   return rows.map(({ id }) => id);
 }
 
-/** Ids of users for whom the message stores a row in `user_message`, by reason. */
+/** Ids of the users for whom a row of a message is stored in `user_message`, in one list for each reason. */
 export interface Named {
   readonly mentioned: number[];
   readonly topicMentioned: number[];
-  /** Users who have an alert word that the message contains. */
+  /** Ids of users who have an alert word that the message contains. */
   readonly alerted: number[];
 }
 
 /**
- * Returns the recipients that the content mentions: by name, by a group (direct and indirect members) or by a topic wildcard.
- * Also returns the recipients who have an alert word in the message. Channel wildcards are not expanded.
+ * Checks that the sender can use the mentions in the content, and returns the recipients that it mentions: by name, by a group
+ * (direct and indirect members) or by a topic wildcard. Also returns the recipients who have an alert word in the message.
+ * Channel wildcards are not expanded.
+ *
+ * @throws WildcardMentionNotAllowedError if the content has a wildcard mention that requires a permission.
+ * @throws BadRequestError if the content mentions a group that the sender cannot mention.
  */
 export async function whoIsMentioned(
   db: MentionDb,
-  sender: Pick<MessageSender, 'id' | 'realm'>,
+  sender: MessageSender,
   { target, memberIds }: MessageLocation,
   content: RenderedContent,
   now: Date,
 ): Promise<Named> {
-  const inTopic = content.topicWildcard && target !== null ? [sender.id, ...(await participants(db, target))] : [];
-  const mentioned = [...new Set(content.mentionedUserIds)];
-  const named = [...new Set([...mentioned, ...inTopic])];
+  const { mentionedUserIds, mentionedGroupIds, channelWildcard, topicWildcard } = content;
+  const hasMentions = mentionedUserIds.length + mentionedGroupIds.length > 0 || channelWildcard || topicWildcard;
+  if (!hasMentions && !sender.organization.hasAlertWords) return { mentioned: [], topicMentioned: [], alerted: [] };
+  const inTopic = topicWildcard && target !== null ? await participants(db, target) : [];
+  await requireMayMention(db, sender, target, content, inTopic, now);
+  const topicMentioned = topicWildcard && target !== null ? [...new Set([sender.id, ...inTopic])] : [];
+  const mentioned = [...new Set(mentionedUserIds)];
+  const named = [...new Set([...mentioned, ...topicMentioned])];
   // The sender receives the message even without a subscription.
   const receivers = {
     channelId: target?.channel.id ?? null,
     userIds: target === null ? (memberIds ?? []) : [sender.id],
   };
-  const alerted = await alertedUserIds(db, sender.realm, content.source, receivers);
-  const grouped = await membersMentioned(db, sender.realm, content, now, receivers);
+  const alerted = await alertedUserIds(db, sender.organization, content.source, receivers);
+  const grouped = await membersMentioned(db, sender.organization, content, now, receivers);
   if (named.length === 0) return { mentioned: grouped, topicMentioned: [], alerted };
   const receiving = new Set(target === null ? memberIds : await subscribersAmong(db, target.channel.id, named));
   receiving.add(sender.id);
   return {
     mentioned: [...new Set([...mentioned.filter((id) => receiving.has(id)), ...grouped])],
-    topicMentioned: [...new Set(inTopic)].filter((id) => receiving.has(id)),
+    topicMentioned: topicMentioned.filter((id) => receiving.has(id)),
     alerted,
   };
 }
@@ -143,7 +165,7 @@ export async function whoIsMentioned(
  */
 export async function membersMentioned(
   db: Pick<MentionDb, '$queryRaw'>,
-  realm: MessageSender['realm'],
+  organization: MessageSender['organization'],
   { mentionedGroupIds }: Pick<RenderedContent, 'mentionedGroupIds'>,
   now: Date,
   receivers: Receivers | null,
@@ -153,10 +175,10 @@ export async function membersMentioned(
   const { channelId, userIds } = receivers ?? { channelId: null, userIds: [] };
   const rows = await db.$queryRaw<{ id: number }[]>`
     SELECT u.id FROM user_account u
-    WHERE u.realm_id = ${realm.id} AND u.is_active AND (
+    WHERE u.realm_id = ${organization.id} AND u.is_active AND (
       (u.group_ids <> '{}' AND u.group_ids && ${ids}::int[])
       OR (u.full_member_group_ids <> '{}' AND u.full_member_group_ids && ${ids}::int[]
-          AND u.joined_at <= ${fullMemberSince(realm, now)}))
+          AND u.joined_at <= ${fullMemberSince(organization, now)}))
       AND (${receivers === null}::boolean OR u.id = ANY(${[...userIds]}::int[]) OR EXISTS (
         SELECT FROM subscription s WHERE s.realm_id = u.realm_id AND s.user_id = u.id AND s.channel_id = ${channelId}::int AND s.active))`;
   return rows.map(({ id }) => id);

@@ -1,26 +1,15 @@
+import type { Ctx } from '../../access/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
-import { ChannelRef } from '../../channels/channel-ref.ts';
+import { type GivenTopic, TopicRef, topicTarget } from '../topic-ref.ts';
 import type { NewMessage } from './send.ts';
-
-const TopicTarget = builder.inputType('TopicTargetInput', {
-  description: 'A topic of a channel. It need not exist yet.',
-  fields: (t) => ({
-    channel: t.field({ type: ChannelRef, description: 'Channel of the topic.' }),
-    name: t.string({
-      description:
-        'Name of the topic. Case and Unicode normalization form do not matter. "" for the empty topic. Truncated to 60 ' +
-        'characters.',
-    }),
-  }),
-});
 
 /** GraphQL input for the target of a message. */
 export const MessageTarget = builder.inputType('MessageTarget', {
   isOneOf: true,
   description: 'Target of a message: a topic or users.',
   fields: (t) => ({
-    topic: t.field({ type: TopicTarget, required: false, description: 'Target topic of a channel message.' }),
+    topic: t.field({ type: TopicRef, required: false, description: 'Target topic of a channel message.' }),
     direct: t.idList({
       ...refersTo('User'),
       required: false,
@@ -29,6 +18,19 @@ export const MessageTarget = builder.inputType('MessageTarget', {
   }),
 });
 
-/** Converts a target to the form that `sendMessage` accepts. */
-export const placeOf = ({ topic, direct }: typeof MessageTarget.$inferInput): Pick<NewMessage, 'to' | 'topic'> =>
-  topic === undefined ? { to: { userIds: direct } } : { to: topic.channel, topic: topic.name };
+type Target = typeof MessageTarget.$inferInput;
+
+/** The target of a message: a topic, by its channel and name, or users. */
+type TargetIn =
+  | { readonly topic: GivenTopic; readonly direct?: undefined }
+  | { readonly topic?: undefined; readonly direct: readonly number[] };
+
+/** Converts a GraphQL message target. @throws BadRequestError for the id of a topic that the viewer cannot read. */
+export const targetIn = async (ctx: Ctx, { topic, direct }: Target): Promise<TargetIn> =>
+  topic === undefined ? { direct } : { topic: await topicTarget(ctx, topic) };
+
+/** Converts a GraphQL message target to the form that `sendMessage` accepts. @throws BadRequestError like `targetIn`. */
+export async function placeIn(ctx: Ctx, target: Target): Promise<Pick<NewMessage, 'to' | 'topic'>> {
+  const { topic, direct } = await targetIn(ctx, target);
+  return topic === undefined ? { to: { userIds: direct } } : { to: topic.channel, topic: topic.name };
+}

@@ -1,21 +1,21 @@
-import type { App } from '../../access/context.ts';
+import type { Runtime } from '../../access/context.ts';
 import type { Emit } from '../../events/log.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 import { notificationBot } from '../../people/system-bot.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { SENT_RECIPIENT } from '../flag-conditions.ts';
 import { senderFor } from '../sender.ts';
 import { emitMessage, prepareMessage } from './send.ts';
 
-/** Client name that messages of the notification bot have. */
+/** Client name of the messages that the notification bot sends. */
 const CLIENT_NAME = 'Internal';
 
 /** Target of a notice: a topic of a channel, or users. */
 export type NoticeTo = { readonly channelId: number; readonly topic: string } | { readonly userIds: readonly number[] };
 
 /**
- * Sends a message of the notification bot as part of a change. Its event is logged at this position among the events of the
- * change. The bot can write to all channels that are not archived.
+ * Sends a message of the notification bot, in the caller's transaction. The event of the message is logged after the events
+ * that the transaction emitted before this call. The bot can write to all channels that are not archived.
  *
  * @param content Flavored Markdown. Names in it must be mentions with ids, because names alone are ambiguous.
  * @param onSent Called with the message's id, inside the transaction.
@@ -24,13 +24,13 @@ export type NoticeTo = { readonly channelId: number; readonly topic: string } | 
 export async function notify(
   tx: Tx,
   emit: Emit,
-  { app, realm }: { readonly app: App; readonly realm: Realm },
+  { app, organization }: { readonly app: Runtime; readonly organization: Organization },
   to: NoticeTo,
   content: string,
   onSent?: (id: number) => unknown,
   readBy: readonly number[] = [],
 ): Promise<void> {
-  const sender = senderFor(realm, await notificationBot(tx, realm.id), CLIENT_NAME);
+  const sender = senderFor(organization, await notificationBot(tx, organization.id), CLIENT_NAME);
   const place = 'topic' in to ? { to: { id: to.channelId }, topic: to.topic } : { to };
   const prepared = await prepareMessage(tx, app, sender, { ...place, content, readBySender: false });
   if (readBy.length === 0) return emitMessage(emit, prepared, onSent);
@@ -38,7 +38,7 @@ export async function notify(
     await tx.$executeRaw`
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
       SELECT m.realm_id, reader.id, m.id, ${SENT_RECIPIENT}, true FROM message m, unnest(${[...readBy]}::int[]) AS reader(id)
-      WHERE m.realm_id = ${realm.id} AND m.id = ${id}`;
+      WHERE m.realm_id = ${organization.id} AND m.id = ${id}`;
     await onSent?.(id);
   });
 }

@@ -8,26 +8,27 @@ import { RequestTimeoutError } from '../../platform/errors.ts';
 import { type Batch, type MessageToWrite, type Outcome, writeMessages } from './write.ts';
 
 /**
- * Maximum number of waiting messages of one organization. Similar to the limit of its other waiting changes
- * (platform/db/permits.ts).
+ * Maximum number of messages of one organization that wait in the queue. Similar to the limit for other waiting changes of an
+ * organization (platform/db/permits.ts).
  */
 const MAX_WAITING = 256;
 /**
- * Maximum number of messages in a statement. A statement for more messages would take no less time than several smaller
+ * Maximum number of messages that one statement writes. A statement with more messages would take as long as several smaller
  * statements.
  */
 const MAX_BATCH_SIZE = 64;
-/** Maximum number of organizations that share a statement. If the statement fails, it fails for all of them. */
+/** Maximum number of organizations that share a statement. If the statement fails, it fails for each of these organizations. */
 const MAX_ORGANIZATIONS = 32;
 /**
- * Time in milliseconds for which the next statement waits for the current one. It waits longer while it could not begin anyway.
- * Most statements take 3 ms; collecting messages during that time is better than sending a smaller batch immediately. A
- * statement that exceeds this time waits for a lock or a slow disk, so several statements then run in parallel.
+ * Maximum time, in milliseconds, that the next statement waits for the end of the current statement, although both could run in
+ * parallel. Most statements take 3 ms. Messages that arrive during the wait form a larger batch, which is cheaper than several
+ * small ones. If the current statement takes longer, it is waiting for a lock or a slow disk. The next statement then runs in
+ * parallel.
  */
 const PATIENCE_MS = 5;
 /**
- * Key for shared statements in the fair limiter (`database.permits`), whose other keys are organization ids. No organization
- * has this id.
+ * Key under which statements for several organizations acquire permits in the fair limiter (`database.permits`). All other keys
+ * are organization ids, and no organization has this id.
  */
 const SHARED_KEY = 0;
 
@@ -39,17 +40,17 @@ type SendingApp = Pick<App, 'database' | 'db'>;
 const queues = new WeakMap<Database, SendQueue>();
 
 /**
- * Writes a message by the queue of the database's sends. Messages that arrive while a statement is in progress wait for the
- * next one, so that a whole batch needs one disk flush. A statement can contain messages of several organizations.
+ * Writes a message through the send queue of the database. Messages that arrive while a statement is in progress wait for the
+ * next statement, so that a whole batch needs one disk flush. A statement can contain messages of several organizations.
  *
  * @returns The outcome of this message, as in `writeMessages`.
  * @throws The errors of `writeMessages`. An error of one message does not affect other messages.
  * @throws RequestTimeoutError if the queue is full, or the statement could not begin in time. Nothing was written.
  */
-export function writeBatched(app: SendingApp, realmId: number, message: MessageToWrite): Promise<Outcome> {
+export function writeBatched(app: SendingApp, message: MessageToWrite): Promise<Outcome> {
   const queue = queues.get(app.database) ?? new SendQueue(app);
   queues.set(app.database, queue);
-  return queue.write(realmId, message);
+  return queue.write(message);
 }
 
 /** A message in the queue, with the functions that settle its promise. */
@@ -64,12 +65,12 @@ interface WaitingBatch extends Batch {
 }
 
 /**
- * Queue of the statements that send messages. Messages that arrive while a statement is in progress are sent with the next one.
- * Organizations share a statement, because the cost of a statement and its commit hardly grows with their number. At most one
- * statement of an organization is in progress.
+ * Queue of the statements that send messages. Messages that arrive while a statement is in progress are sent with the next
+ * statement. Organizations share a statement, because the cost of a statement and its commit hardly grows with the number of
+ * organizations. At most one statement of an organization is in progress.
  *
  * An organization waits at most some 20 ms for locks of other organizations. Its messages are sent in a separate statement if
- * it has another change in progress, or if the shared statement could not write them.
+ * another change of the organization is in progress, or if the shared statement could not write them.
  */
 class SendQueue {
   readonly #app: SendingApp;
@@ -87,38 +88,41 @@ class SendQueue {
     this.#app = app;
   }
 
-  /** Writes a message as `writeBatched` does. */
-  write(realmId: number, message: MessageToWrite): Promise<Outcome> {
-    const waiting = this.#waiting.get(realmId);
+  /** Writes a message, as described for `writeBatched`. */
+  write(message: MessageToWrite): Promise<Outcome> {
+    const { id: organizationId } = message.prepared.sender.organization;
+    const waiting = this.#waiting.get(organizationId);
     if (waiting !== undefined && waiting.length >= MAX_WAITING) return Promise.reject(new RequestTimeoutError());
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const one = { ...message, resolve, reject };
     if (waiting === undefined) {
-      this.#waiting.set(realmId, [one]);
-      detached(() => this.#continue(realmId));
+      this.#waiting.set(organizationId, [one]);
+      detached(() => this.#continue(organizationId));
     } else waiting.push(one);
     return promise;
   }
 
   /**
-   * Requests the next statement for an organization that has none in progress. If another change of the organization is in
-   * progress, its messages are sent in a separate statement.
+   * Requests the next statement for an organization without a statement in progress. If another change of the organization is
+   * in progress, sends the organization's messages in a separate statement. Does nothing if no messages are waiting.
    */
-  #continue(realmId: number): void {
-    if (this.#waiting.get(realmId)?.length === 0) this.#waiting.delete(realmId);
-    else if (this.#app.database.permits.isFree(realmId)) {
-      this.#ready.push(realmId);
+  #continue(organizationId: number): void {
+    if (this.#waiting.get(organizationId)?.length === 0) this.#waiting.delete(organizationId);
+    else if (this.#app.database.permits.isFree(organizationId)) {
+      this.#ready.push(organizationId);
       this.#schedule.request();
-    } else void this.#sendAlone(this.#take(realmId, MAX_BATCH_SIZE));
+    } else void this.#sendAlone(this.#take(organizationId, MAX_BATCH_SIZE));
   }
 
-  /** Starts a statement for the organizations that have waited longest. Undefined if none is waiting. */
+  /**
+   * Starts a statement for the organizations whose messages have waited longest. Returns undefined if no messages are waiting.
+   */
   #startNext(): Promise<void> | undefined {
     const batches: WaitingBatch[] = [];
     for (let left = MAX_BATCH_SIZE; left > 0 && batches.length < MAX_ORGANIZATIONS; ) {
-      const realmId = this.#ready.shift();
-      if (realmId === undefined) break;
-      const batch = this.#take(realmId, left);
+      const organizationId = this.#ready.shift();
+      if (organizationId === undefined) break;
+      const batch = this.#take(organizationId, left);
       left -= batch.messages.length;
       batches.push(batch);
     }
@@ -127,19 +131,19 @@ class SendQueue {
     return others.length === 0 ? this.#sendAlone(only) : this.#share(batches);
   }
 
-  /** Returns whether another statement could begin immediately. The embedded database runs one at a time. */
+  /** Returns whether another statement could begin immediately. The embedded database runs one statement at a time. */
   #canOverlap(): boolean {
     const { kind, permits } = this.#app.database;
     return kind === 'postgresql' && permits.isOpen(SHARED_KEY);
   }
 
   /**
-   * Removes the next messages of an organization from the queue, at most `most`. Within a batch, a sender can set a policy for
-   * a topic only once: the batch ends before a second message that would set it again. That message then fails the check of the
-   * sender's policy, is prepared again, and sets no policy.
+   * Removes the next messages of an organization from the queue, at most `most`. One batch can set a sender's visibility policy
+   * for a topic only once. The batch ends before a message that would set the same policy again. In the next statement, this
+   * message fails the check of the policy. The message is then prepared again and sets no policy.
    */
-  #take(realmId: number, most: number): WaitingBatch {
-    const waiting = this.#waiting.get(realmId) ?? [];
+  #take(organizationId: number, most: number): WaitingBatch {
+    const waiting = this.#waiting.get(organizationId) ?? [];
     const begun = new Set<string>();
     let count = 0;
     for (const message of waiting.slice(0, most)) {
@@ -148,32 +152,35 @@ class SendQueue {
       if (place !== '') begun.add(place);
       count++;
     }
-    return { realmId, messages: waiting.splice(0, count) };
+    return { organizationId, messages: waiting.splice(0, count) };
   }
 
   /** Sends messages of several organizations in one statement. Never rejects. */
   async #share(batches: readonly WaitingBatch[]): Promise<void> {
     const unsent = await this.#send(SHARED_KEY, batches);
-    for (const { realmId } of batches) {
-      const batch = unsent.find((one) => one.realmId === realmId);
-      if (batch === undefined) this.#continue(realmId);
+    for (const { organizationId } of batches) {
+      const batch = unsent.find((one) => one.organizationId === organizationId);
+      if (batch === undefined) this.#continue(organizationId);
       else void this.#sendAlone(batch);
     }
   }
 
-  /** Sends messages in a statement for only their organization. If it fails, each is sent alone. Never rejects. */
+  /**
+   * Sends messages of one organization in a separate statement. If the statement fails, sends each message in its own
+   * statement. Never rejects.
+   */
   async #sendAlone(batch: WaitingBatch): Promise<void> {
-    const { realmId } = batch;
-    for (const { messages } of await this.#send(realmId, [batch])) {
-      for (const message of messages) await this.#send(realmId, [{ realmId, messages: [message] }]);
+    const { organizationId } = batch;
+    for (const { messages } of await this.#send(organizationId, [batch])) {
+      for (const message of messages) await this.#send(organizationId, [{ organizationId, messages: [message] }]);
     }
-    this.#continue(realmId);
+    this.#continue(organizationId);
   }
 
   /**
-   * Runs one statement and settles its messages. Never rejects.
+   * Runs one statement and settles the promises of its messages. Never rejects.
    *
-   * @param key Key of the permit under which the statement runs.
+   * @param key Key in the fair limiter under which the statement acquires its permit.
    * @returns The messages that must be sent in smaller statements. Empty if the statement had one message.
    */
   async #send(key: number, batches: readonly WaitingBatch[]): Promise<WaitingBatch[]> {
@@ -190,8 +197,8 @@ class SendQueue {
     } catch (error) {
       const isOne = batches.length === 1 && batches[0]?.messages.length === 1;
       if (!isOne && !isToBeReported(error)) {
-        return batches.map(({ realmId, messages }) => ({
-          realmId,
+        return batches.map(({ organizationId, messages }) => ({
+          organizationId,
           messages: messages.map((one) => again(one, error)),
         }));
       }
@@ -201,21 +208,21 @@ class SendQueue {
   }
 }
 
-/** Identifies the sender and topic of a message. "" for a direct message. */
+/** Returns a key of the sender and topic of a message. "" for a direct message. */
 function placeOf({ prepared: { sender, target } }: MessageToWrite): string {
   return target === null ? '' : JSON.stringify([sender.id, target.channel.id, topicKey(target.topic)]);
 }
 
 /**
  * Prepares a message of a failed batch for another attempt. A batch fails as a whole on a serialization failure, or if one of
- * its messages cannot be stored. After any other error than a serialization failure, the message may have been written, so the
- * next attempt looks it up first.
+ * its messages cannot be stored. After a serialization failure, nothing was written. After any other error, the message may
+ * have been written, so the next attempt first looks for the message.
  */
 const again = (one: WaitingMessage, error: unknown): WaitingMessage =>
   isSerializationFailure(error) ? one : { ...one, repeated: true };
 
 /**
- * Returns whether an error is passed to the senders instead of being retried here. Each sender then looks up its message,
- * unless the error proves that the message was not written.
+ * Returns whether an error is passed to the callers of `writeBatched`, instead of sending their messages again here. Each
+ * caller then looks for its message, unless the error proves that the message was not written.
  */
 const isToBeReported = (error: unknown): boolean => isBusy(error) || error instanceof RequestTimeoutError;

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import { readAccount } from '../../access/accounts.ts';
 import { apiEmail } from '../../access/address.ts';
-import type { App, Ctx, Viewer } from '../../access/context.ts';
+import type { App, Ctx, Runtime, Viewer } from '../../access/context.ts';
 import { type KeyedChange, NeedsTransaction } from '../../access/keyed-change.ts';
 import { requireActive } from '../../access/sign-in.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
@@ -14,21 +14,21 @@ import { topicLinks } from '../../markdown/render.ts';
 import { toSnapshot } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
-import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
+import { RequestTimeoutError, ValidationError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import { accessMembers, type Recipients } from '../direct.ts';
 import type { Unsent } from '../events.ts';
 import type { MessageSender } from '../sender.ts';
-import { automaticPolicy } from '../topic-policies/automatic.ts';
+import { policyFor } from '../topic-policies/automatic.ts';
 import { type AutomaticPolicy, FOLLOWED, INHERITED, UNMUTED } from '../topic-policies/policies.ts';
 import { hasRoomForAutomaticPolicy, setAutomaticPolicy } from '../topic-policies/service.ts';
 import { normalContent, renderContent } from './content.ts';
-import { requireMayMention, whoIsMentioned } from './mentions.ts';
+import { whoIsMentioned } from './mentions.ts';
 import { writeBatched } from './queue.ts';
 import { accessTarget, requireTopic } from './target.ts';
 import { type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
 
-/** Matches names of clients that a person operates, not a program. */
+/** Matches names of clients that a person operates, unlike bots and scripts. */
 const INTERACTIVE = /web|desktop|electron|mobile|android|ios|flutter|terminal|mozilla/i;
 
 /** A message as requested by its sender. */
@@ -39,11 +39,11 @@ export interface NewMessage {
   /** Flavored Markdown. Truncated to 10,000 code points. */
   readonly content: string;
   /**
-   * Whether the message is marked as read for the sender. Absent: true if an interactive client sends it (see `INTERACTIVE`),
-   * unless it is a note to self.
+   * Whether the message is marked as read for the sender. Absent: true if a person operates the client (see `INTERACTIVE`) and
+   * the message is not a note to self.
    */
   readonly readBySender?: boolean | undefined;
-  /** Id of the sender's event queue that receives `localId` with the message. */
+  /** Id of the sender's event queue that receives `localId` in the event of the message. */
   readonly queueId?: string | undefined;
   readonly localId?: string | undefined;
 }
@@ -58,19 +58,23 @@ export interface SentMessage {
 /**
  * Sends a message and notifies its recipients.
  *
- * Reads the state on which the permission depends, then writes in one statement, batched with other messages of the
- * organization. The statement checks that this state has not changed. Its cost does not grow with the number of subscribers. If
- * its response is lost, the message is looked up by its token, so an acknowledged message was sent exactly once.
+ * Reads the state on which the permission to send depends, and then writes the message in one statement, batched with other
+ * messages of the organization. The statement checks that this state has not changed. The cost of a send does not grow with the
+ * number of subscribers. If the response of the statement is lost, the message is looked up by a random token. So an
+ * acknowledged message was sent exactly once.
  *
- * @throws BadRequestError, ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError as in `prepareMessage`.
- * @throws UserDeactivatedError, RealmDeactivatedError if the viewer was deactivated in the meantime.
+ * @throws The errors of `prepareMessage`.
+ * @throws UserDeactivatedError, OrganizationDeactivatedError if the user or organization was deactivated after the request was
+ * authenticated.
  * @throws RequestTimeoutError if the database could not accept the message in time. Nothing was sent, unless the error says
  * that the message may have been sent.
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
-  const { app } = ctx;
-  if (app.transaction !== undefined) return sendWithin(ctx, input);
-  if (app.keyedChange !== undefined) return sendUnderKey(ctx, input, app.keyedChange);
+  const { work } = ctx;
+  const { app } = work;
+  // A transaction of several statements refuses a unit of work that only reads, which has no `app`.
+  if (app === undefined || work.transaction !== undefined) return sendWithin(ctx, input);
+  if (work.keyedChange !== undefined) return sendUnderKey(ctx, app, input, work.keyedChange);
   const token = newToken();
   let isRetry = false;
   let repeated = false;
@@ -78,10 +82,11 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
     repeated = true;
   };
   return retrying(async () => {
-    const prepared = await prepareFor(app.db, ctx, input, isRetry);
+    const prepared = await prepareFor(work.db, ctx, input, isRetry);
     isRetry = true;
     if (!isOneStatement(prepared)) return sendWithin(ctx, input);
-    const written = await writeSurely(ctx, { ...toWrite(prepared), token, repeated }, doubt);
+    const setsPolicy = prepared.newPolicy !== undefined;
+    const written = await writeSurely(app, { prepared, setsPolicy, token, repeated }, doubt);
     if (written === undefined) throw new Error('A message without an idempotency key was not sent');
     publishCommitted(ctx, written.events);
     return { id: written.messageId, newPolicy: prepared.newPolicy };
@@ -89,16 +94,14 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
 }
 
 /**
- * Returns whether one statement can send the message. Replacing an existing topic policy requires a transaction of several
- * statements.
+ * Returns whether the message can be sent by one statement. Replacing an existing policy for the topic requires a transaction
+ * of several statements.
  */
 const isOneStatement = ({ newPolicy, target }: PreparedMessage): boolean =>
   newPolicy === undefined || target?.topicPolicy === INHERITED;
 
-const toWrite = (prepared: PreparedMessage) => ({ prepared, setsPolicy: prepared.newPolicy !== undefined });
-
-/** The stored facts of a message that was sent under an idempotency key. */
-const SentFacts = z.object({
+/** Data that is stored with an idempotency key, and from which the response of a repeated request is built. */
+const StoredResponse = z.object({
   id: z.int(),
   /** Id of the last event of the message. */
   position: z.int(),
@@ -106,49 +109,48 @@ const SentFacts = z.object({
 });
 
 /**
- * Sends a message for a request with an idempotency key. The same statement stores the facts of the message. For a repeated
- * request, only the stored facts are used.
+ * Sends a message for a request with an idempotency key. The statement that writes the message also stores the data of the
+ * response. If the request is repeated, only this data is used.
  */
-async function sendUnderKey(ctx: Ctx, input: NewMessage, change: KeyedChange): Promise<SentMessage> {
-  const facts = change.facts ?? (await makeUnderKey(ctx, input, change));
-  const { id, position, newPolicy } = SentFacts.parse(facts);
+async function sendUnderKey(ctx: Ctx, app: App, input: NewMessage, change: KeyedChange): Promise<SentMessage> {
+  const stored = change.facts ?? (await makeUnderKey(ctx, app, input, change));
+  const { id, position, newPolicy } = StoredResponse.parse(stored);
   noteCommittedAt(position);
   return { id, newPolicy };
 }
 
-async function makeUnderKey(ctx: Ctx, input: NewMessage, change: KeyedChange): Promise<unknown> {
-  const prepared = await prepareFor(ctx.app.db, ctx, input, change.isRetried);
+async function makeUnderKey(ctx: Ctx, app: App, input: NewMessage, change: KeyedChange): Promise<unknown> {
+  const prepared = await prepareFor(ctx.work.db, ctx, input, change.isRetried);
   if (!isOneStatement(prepared)) throw new NeedsTransaction();
   const token = newToken();
+  const message = { prepared, setsPolicy: prepared.newPolicy !== undefined, token, repeated: false };
   return change.make(async (kept) => {
-    const written = await writeSurely(ctx, { ...toWrite(prepared), token, repeated: false, kept }, () =>
-      change.doubt(),
-    );
+    const written = await writeSurely(app, { ...message, kept }, () => change.doubt());
     if (written !== undefined) publishCommitted(ctx, written.events);
     return written?.facts;
   });
 }
 
 /**
- * Writes a message by the queue of the database's sends. If the response of the database is lost, looks up whether the
- * message was written.
+ * Writes a message through the send queue of the database. If the response of the database is lost, looks for the message and,
+ * if it was not written, writes it again.
  *
- * @param doubt Called before the look-up, because the message may already have been written.
+ * @param doubt Called if it is unknown whether the message was written, before looking for it.
  */
-async function writeSurely({ app, realmId }: Ctx, message: MessageToWrite, doubt: () => void): Promise<Outcome> {
+async function writeSurely(app: App, message: MessageToWrite, doubt: () => void): Promise<Outcome> {
   try {
-    return await writeBatched(app, realmId, message);
+    return await writeBatched(app, message);
   } catch (error) {
     if (!isBusy(error) || (isCertainlyNotDone(error) && !message.repeated)) throw error;
     doubt();
-    return confirm(app, realmId, message);
+    return confirm(app, message);
   }
 }
 
 /**
  * Prepares the message of a request.
  *
- * @param isRetry Whether to read the viewer again, because a change of their role may have caused the retry.
+ * @param isRetry Whether to read the viewer again, because a change of the viewer's role may have caused the retry.
  */
 async function prepareFor(db: Tx, { app, viewer }: Ctx, input: NewMessage, isRetry: boolean): Promise<PreparedMessage> {
   const sender = isRetry ? await asOfNow(db, viewer) : viewer;
@@ -159,7 +161,7 @@ async function prepareFor(db: Tx, { app, viewer }: Ctx, input: NewMessage, isRet
 }
 
 async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
-  const account = await readAccount(db, viewer.realm.id, viewer.id);
+  const account = await readAccount(db, viewer.organization.id, viewer.id);
   requireActive(account);
   return { ...viewer, ...account, role: account.user.role };
 }
@@ -175,7 +177,7 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
     });
     if (newPolicy !== undefined && target !== null) {
       const { channel, topic } = target;
-      const place = { realm: sender.realm, userId: sender.id, now: sentAt };
+      const place = { organization: sender.organization, userId: sender.id, now: sentAt };
       const isSet = await setAutomaticPolicy(tx, emit, place, { channelId: channel.id, topic, policy: newPolicy });
       if (isSet) sent.newPolicy = newPolicy;
     }
@@ -183,18 +185,20 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   });
 }
 
-/** Time in milliseconds for which a send is looked up after its response was lost. */
+/** Maximum time, in milliseconds, for which `confirm` repeats its attempts. */
 const CONFIRMATION_MS = 10_000;
 
 /**
- * Sends a message again that may have been sent already. The statement waits for the lock of an attempt in progress, and then
- * looks for the message before it writes.
+ * Sends a message again that may have been sent already. The statement waits for the lock of an attempt in progress. Then it
+ * looks for the message, and writes the message only if it does not exist.
+ *
+ * @throws RequestTimeoutError if the outcome is still unknown after `CONFIRMATION_MS`.
  */
-async function confirm(app: App, realmId: number, message: MessageToWrite): Promise<Outcome> {
+async function confirm(app: App, message: MessageToWrite): Promise<Outcome> {
   const deadline = performance.now() + CONFIRMATION_MS;
   for (let pauseMs = 200; ; pauseMs += 200) {
     try {
-      return await writeBatched(app, realmId, { ...message, repeated: true });
+      return await writeBatched(app, { ...message, repeated: true });
     } catch (error) {
       if (!isBusy(error) && !(error instanceof RequestTimeoutError)) throw error;
       // The message may have been sent, so the error must not say that it was refused.
@@ -208,14 +212,17 @@ async function confirm(app: App, realmId: number, message: MessageToWrite): Prom
 }
 
 /**
- * Sends a prepared message as part of a change. Its event is logged at this position among the events of the change.
+ * Sends a prepared message in the transaction of `emit`. The event of the message is logged after the events that were emitted
+ * before this call.
  *
  * @param onSent Called with the message's id, inside the transaction.
  */
 export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id: number) => unknown): void {
   emit.writing(async (tx) => {
     const message = { prepared, token: newToken(), setsPolicy: false, repeated: false };
-    const [outcomes] = await writeMessages(tx, [{ realmId: prepared.sender.realm.id, messages: [message] }]);
+    const [outcomes] = await writeMessages(tx, [
+      { organizationId: prepared.sender.organization.id, messages: [message] },
+    ]);
     const written = outcomes?.[0];
     if (written === undefined) throw new Error('The message was not written');
     await onSent?.(written.messageId);
@@ -227,15 +234,17 @@ export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id:
  * Checks a message completely, in the order of the API specification, renders it, and finds the users that it mentions.
  *
  * @param db Database client or transaction.
- * @throws BadRequestError if the content is empty or cannot be rendered, or if recipients are missing, unknown or deactivated.
- * @throws BadRequestError if the sender is not permitted to send the message.
+ * @throws ValidationError if the content is empty or cannot be rendered, or if recipients or the topic are missing or invalid.
+ * @throws NotFoundError if a recipient does not exist.
+ * @throws ConflictError if a recipient is deactivated, or the channel is archived.
+ * @throws ForbiddenError if the sender is not permitted to send the message.
  * @throws ChannelDoesNotExistError if the channel does not exist or the sender cannot see it.
  * @throws TopicPolicyError if the channel's policy forbids the topic.
  * @throws WildcardMentionNotAllowedError if a wildcard mention requires a permission that the sender does not have.
  */
 export async function prepareMessage(
   db: Tx,
-  app: App,
+  app: Runtime,
   sender: MessageSender,
   input: NewMessage,
 ): Promise<PreparedMessage> {
@@ -243,12 +252,13 @@ export async function prepareMessage(
   const source = normalContent(input.content);
   const { to } = input;
   const isDirect = 'userIds' in to || 'emails' in to;
-  if (!isDirect && input.topic === undefined) throw new BadRequestError('Missing topic');
-  const topic = isDirect ? '' : requireTopic(sender.realm, input.topic ?? '');
+  if (!isDirect && input.topic === undefined) {
+    throw new ValidationError('Missing topic', { parameter: 'topic' });
+  }
+  const topic = isDirect ? '' : requireTopic(sender.organization, input.topic ?? '');
   const target = isDirect ? null : await accessTarget(db, sender, to, topic, now);
   const members = isDirect ? await accessMembers(db, sender, to, now) : null;
   const content = await renderContent(db, app, sender, source);
-  await requireMayMention(db, sender, target, content, now);
   const memberIds = members?.map(({ id }) => id) ?? null;
   const named = await whoIsMentioned(db, sender, { target, memberIds }, content, now);
   const isNoteToSelf = memberIds?.length === 1;
@@ -259,7 +269,7 @@ export async function prepareMessage(
     content,
     payload: {
       sender: toSnapshot(sender.user),
-      realm: sender.realm.subdomain,
+      realm: sender.organization.subdomain,
       client: sender.clientName,
       timestamp: Math.floor(now.getTime() / 1000),
       sentAt: now.toISOString(),
@@ -269,7 +279,7 @@ export async function prepareMessage(
       topicLinks: topic === '' ? [] : topicLinks(topic),
       content: source,
       renderedContent: content.html,
-      emptyTopicName: emptyTopicName(sender.realm),
+      emptyTopicName: emptyTopicName(sender.organization),
       // A message is never unread for a sender who is not subscribed to the channel.
       readBySender:
         target?.isSubscribed === false ||
@@ -278,25 +288,27 @@ export async function prepareMessage(
       ...named,
       ...(input.queueId !== undefined && input.localId !== undefined && localOf(input.queueId, input.localId)),
     },
-    newPolicy: target === null ? undefined : automaticPolicy(sender.user, target),
+    newPolicy:
+      target === null ? undefined : policyFor(sender.user, target.topicIsKnown ? 'sends' : 'initiates', target),
     sentAt: now,
   };
 }
 
-/** Maximum length of `queueId` and `localId`. Queue ids and the local ids of known clients are shorter. */
+/** Maximum length of `queueId` and `localId`, in code points. Queue ids and the local ids of known clients are shorter. */
 const MAX_LOCAL_LENGTH = 100;
 
 /**
- * Checks `queueId` and `localId` for the payload. Only the sender's own queue receives `localId`.
+ * Checks `queueId` and `localId`, and returns them for the payload of the event. Only the sender's own queue receives
+ * `localId`.
  *
- * @throws BadRequestError if one is too long.
+ * @throws ValidationError if one of them is longer than `MAX_LOCAL_LENGTH` or contains a null byte.
  */
 function localOf(queueId: string, localId: string): Pick<Unsent, 'queueId' | 'localId'> {
   const rules = { max: MAX_LOCAL_LENGTH };
   return { queueId: requireText('queue_id', queueId, rules), localId: requireText('local_id', localId, rules) };
 }
 
-/** Buffer of random tokens of messages. Generating 256 tokens in one call takes hardly longer than generating one. */
+/** Buffer of random message tokens. Generating 256 tokens in one call takes hardly longer than generating one. */
 const tokens = new BigInt64Array(256);
 let used = tokens.length;
 

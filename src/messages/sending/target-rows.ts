@@ -10,7 +10,10 @@ import type { MessageSender } from '../sender.ts';
 export type TargetChannel = Guarded &
   Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
 
-/** Stored data of the channel and topic to which a message is sent. Versions are the `xmin` of the rows. */
+/**
+ * Stored data of the channel and topic to which a message is sent. Versions are the `xmin` of database rows. If a row does not
+ * exist, for example the sender's subscription, its fields are null.
+ */
 export interface TargetRow extends TargetChannel {
   readonly version: string;
   readonly subscription_version: string | null;
@@ -20,42 +23,43 @@ export interface TargetRow extends TargetChannel {
   readonly last_in_topic: bigint | null;
 }
 
-/** Arguments of one read: the sender, and the channel and topic of their message. */
+/** A request for a target: the sender, and the channel and topic of their message. */
 interface TargetRequest {
   readonly realm_id: number;
   readonly sender_id: number;
   readonly owner_id: number | null;
-  /** Id of the channel if read by id, else its name. */
+  /** Id of the channel, or its name if the target is read by name. */
   readonly channel: number | string;
   readonly topic: string;
 }
 
-/** Largest number of targets in one query. Far fewer arrive in one turn of the event loop. */
-const MOST_TOGETHER = 100;
+/** Maximum number of targets in one query. Usually far fewer are requested in one turn of the event loop. */
+const MAX_TARGETS = 100;
 
-/** Reads targets whose channels are given by id, or by name. */
+/** `byId` reads targets by channel id, `byName` by channel name, ignoring case. */
 const byId = (db: SqlClient, wanted: readonly TargetRequest[]) =>
   readTargets(db, wanted, Prisma.sql`c.id = w.channel::int`);
 const byName = (db: SqlClient, wanted: readonly TargetRequest[]) =>
   readTargets(db, wanted, Prisma.sql`lower(c.name) = lower(w.channel)`);
-// Sign-ins are read by turn too, so requests that signed in together also send together.
-const byIdAndTurn = readByTurn(byId, MOST_TOGETHER);
-const byNameAndTurn = readByTurn(byName, MOST_TOGETHER);
+// Sign-ins are batched in the same way. So requests whose sign-ins were batched continue in the same turn of the event loop,
+// and their targets are batched too.
+const byIdAndTurn = readByTurn(byId, MAX_TARGETS);
+const byNameAndTurn = readByTurn(byName, MAX_TARGETS);
 
 /**
- * Reads the channel and topic to which a message is sent. Undefined if the channel does not exist. Concurrent calls share one
- * query.
+ * Reads the channel and topic to which a message is sent. Undefined if the channel does not exist. Concurrent calls outside
+ * transactions share one query.
  */
 export async function readTarget(
   db: SqlClient,
-  { id, realm, user }: Pick<MessageSender, 'id' | 'realm' | 'user'>,
+  { id, organization, user }: Pick<MessageSender, 'id' | 'organization' | 'user'>,
   reference: ChannelKey,
   topic: string,
 ): Promise<TargetRow | undefined> {
   const isById = 'id' in reference;
   if (isById ? !isRowId(reference.id) : reference.name.includes('\0')) return undefined;
   const channel = isById ? reference.id : reference.name.trim().toWellFormed();
-  const wanted = { realm_id: realm.id, sender_id: id, owner_id: user.botOwnerId, channel, topic };
+  const wanted = { realm_id: organization.id, sender_id: id, owner_id: user.botOwnerId, channel, topic };
   // A transaction belongs to one sender, so its reads are not batched with those of other senders.
   if (!('$transaction' in db)) return (await (isById ? byId : byName)(db, [wanted]))[0];
   return (isById ? byIdAndTurn : byNameAndTurn)(db, wanted);

@@ -12,7 +12,10 @@ import type { AutomaticPolicy } from '../topic-policies/policies.ts';
 import type { RenderedContent } from './content.ts';
 import type { Target } from './target.ts';
 
-/** A message that was checked and rendered. The statement that writes it only checks that the read data has not changed. */
+/**
+ * A message that was checked and rendered. The statement that writes it only checks that the data on which the checks were
+ * based has not changed.
+ */
 export interface PreparedMessage {
   readonly sender: MessageSender;
   readonly target: Target | null;
@@ -28,24 +31,33 @@ export interface PreparedMessage {
 /** A prepared message, with the options of one attempt to write it. */
 export interface MessageToWrite {
   readonly prepared: PreparedMessage;
-  /** Random number by which the message is found if the response of its statement is lost. The same in each attempt. */
+  /**
+   * Random number by which the message is found if the response of its statement is lost. All attempts to write the message use
+   * the same number.
+   */
   readonly token: bigint;
-  /** Whether an earlier attempt may have written the message although its response was lost. If so, it is looked up first. */
+  /**
+   * Whether an earlier attempt may have written the message although its response was lost. If true, the statement looks for
+   * the message first.
+   */
   readonly repeated: boolean;
-  /** Whether the statement sets `newPolicy`. Only if the sender has no policy for the topic yet. */
+  /** Whether the statement sets `newPolicy`. True only if the sender has no policy for the topic yet. */
   readonly setsPolicy: boolean;
-  /** Key under which the facts of the message are stored. Only for a request with an idempotency key. */
+  /** Idempotency key under which the data of the response is stored. Undefined if the request has no key. */
   readonly kept?: KeyToUse;
 }
 
-/** Result for a message that was written: its id, its events and its stored facts. */
+/** Result for a message that was written: its id, its events, and the data stored with the request's idempotency key. */
 export interface WrittenMessage extends Appended {
   readonly messageId: number;
-  /** Stored facts. Undefined if the request has no idempotency key. */
+  /** Data from which the response to a repeated request is rendered. Undefined if the request has no idempotency key. */
   readonly facts: unknown;
 }
 
-/** Result of writing a message. Undefined if nothing was written, because its idempotency key was used before or is in use. */
+/**
+ * Result of writing a message. Undefined if nothing was written, because the idempotency key of the request was used before or
+ * is in use.
+ */
 export type Outcome = WrittenMessage | undefined;
 
 /** A row that the SQL function `write_messages` returns: the result for one message. */
@@ -57,39 +69,43 @@ interface WrittenRow {
   readonly event_id: bigint;
   readonly recipient_id: bigint;
   readonly policy_event_id: bigint | null;
-  /** Stored facts, as JSON. Null if the request has no idempotency key. */
+  /** Data from which the response to a repeated request is rendered, as JSON. Null if the request has no idempotency key. */
   readonly reply: string | null;
   readonly xid: string;
 }
 
 /** Messages of one organization that are written in one statement, in this order. */
 export interface Batch {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly messages: readonly MessageToWrite[];
 }
 
 /**
- * Writes messages in one statement: of each organization all, in the given order, or none. Outside of a transaction, the
- * statement is a transaction of its own.
+ * Writes messages in one statement. The messages of one organization are either all written, in the given order, or none of
+ * them is. Outside of a transaction, the statement is a transaction of its own.
  *
- * If there are several organizations, one is omitted if it has a change in progress, or if one of its messages cannot be written
- * as prepared. The statement then skips locked event counters and waits at most 10 ms for any other lock.
+ * If there are several organizations, the statement skips locked event counters and waits at most 10 ms for any other lock. It
+ * omits an organization if another change of the organization is in progress, or if one of its messages cannot be written as
+ * prepared.
  *
- * @returns For each organization the outcomes of its messages, in the given order. Undefined if it was omitted.
+ * @returns For each organization, the outcomes of its messages in the given order. Undefined if the organization was omitted.
  * @throws A serialization failure (40001) if there is one organization, and data from which a message was prepared has changed.
  */
 export async function writeMessages(
   db: SqlClient,
   batches: readonly Batch[],
 ): Promise<(readonly Outcome[] | undefined)[]> {
-  const input = batches.map(({ realmId, messages }) => ({ realm_id: realmId, messages: messages.map(argumentsOf) }));
+  const input = batches.map(({ organizationId, messages }) => ({
+    realm_id: organizationId,
+    messages: messages.map(argumentsOf),
+  }));
   const rows = await readRows<WrittenRow>(
     db,
     Prisma.sql`SELECT * FROM write_messages(${JSON.stringify(input)}::jsonb)`,
   );
-  const byRealm = Map.groupBy(rows, (row) => row.realm_id);
-  return batches.map(({ realmId, messages }) => {
-    const written = byRealm.get(realmId);
+  const byOrganization = Map.groupBy(rows, (row) => row.realm_id);
+  return batches.map(({ organizationId, messages }) => {
+    const written = byOrganization.get(organizationId);
     return written === undefined && batches.length > 1 ? undefined : outcomesOf(messages, written ?? []);
   });
 }
@@ -128,7 +144,7 @@ function argumentsOf(message: MessageToWrite) {
     has_image: content.hasImage,
     has_attachment: content.hasAttachment,
     sent_at: sentAt,
-    // Encoded as a string, because the token exceeds the integers that JSON numbers represent exactly.
+    // Encoded as a string, because the token can exceed the integers that JSON numbers represent exactly.
     send_token: String(token),
     repeated,
     policy: setsPolicy ? policyToSet(prepared) : undefined,
@@ -147,7 +163,7 @@ function policyToSet(prepared: PreparedMessage) {
 }
 
 const policyEvent = ({ sender, sentAt }: PreparedMessage, { channel, topic }: Target, policy: AutomaticPolicy) =>
-  topicPolicyChanged({ channelId: channel.id, topic, policy, lastUpdated: sentAt }, sender.realm);
+  topicPolicyChanged({ channelId: channel.id, topic, policy, lastUpdated: sentAt }, sender.organization);
 
 function writtenOf({ prepared, token }: MessageToWrite, row: WrittenRow): WrittenMessage {
   const { sender, target, memberIds, payload, sentAt, newPolicy } = prepared;
@@ -163,7 +179,7 @@ function writtenOf({ prepared, token }: MessageToWrite, row: WrittenRow): Writte
     events.push(storedEvent(row.policy_event_id, type, payload, users([sender.id]), sentAt));
   }
   const written = Prisma.sql`
-    SELECT 1 AS found FROM message WHERE realm_id = ${sender.realm.id} AND id = ${messageId} AND send_token = ${token}`;
+    SELECT 1 AS found FROM message WHERE realm_id = ${sender.organization.id} AND id = ${messageId} AND send_token = ${token}`;
   const facts: unknown = row.reply === null ? undefined : JSON.parse(row.reply);
   return { messageId, events, trace: { xid: row.xid, row: written }, facts };
 }

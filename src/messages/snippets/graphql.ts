@@ -1,17 +1,34 @@
-import { signedIn } from '../../access/context.ts';
+import { type Ctx, signedIn } from '../../access/context.ts';
 import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, instantOf, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { snippetProjection } from './event-projections.ts';
+import { NAME_KEY } from '../../platform/db/keyset.ts';
+import type { ListedRows } from '../../platform/db/places.ts';
+import type { ProjectedSnippet } from './events.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
+
+/** Event projection of a snippet: the GraphQL fields that are computed from the event alone. */
+const snippetProjection = new EventProjection<ProjectedSnippet>(
+  'SavedSnippet',
+  { idOf: ({ id }) => id },
+  {
+    databaseId: ({ id }) => id,
+    title: ({ title }) => title,
+    content: ({ content }) => content,
+    createdAt: ({ createdAt, date_created }) => instantOf(createdAt, date_created),
+    author: { projection: userReference, of: ({ authorId }) => authorId },
+  },
+);
 
 const TITLE = 'Title, by which the author finds the snippet.';
 const CONTENT = 'Text as flavored Markdown.';
@@ -48,6 +65,18 @@ const SnippetOrder = orderInput<SnippetField>('SavedSnippet', 'saved snippets', 
   TITLE: { value: 'title', description: 'Title, ignoring case.' },
 });
 
+const SNIPPET_ID = Prisma.sql`s.id`;
+const SNIPPET_TITLE = Prisma.sql`s.title`;
+const COLUMNS = {
+  id: { key: SNIPPET_ID, keyType: 'number' },
+  title: { key: NAME_KEY(SNIPPET_TITLE), name: SNIPPET_TITLE, keyType: 'string' },
+} as const;
+
+const listedSnippets = ({ organizationId, viewer }: Ctx): ListedRows => ({
+  from: Prisma.sql`saved_snippet s`,
+  where: Prisma.sql`s.realm_id = ${organizationId} AND s.author_id = ${viewer.id}`,
+});
+
 const OLDEST_FIRST: OrderBy<SnippetField> = { field: 'id', direction: 'asc' };
 
 builder.queryField('savedSnippets', (t) =>
@@ -63,13 +92,13 @@ builder.queryField('savedSnippets', (t) =>
           description: 'Sort order.',
         }),
       },
-      resolve: async (_root, args, ctx, info) => {
-        const where = visibleTo(signedIn(ctx));
-        const orderBy = args.orderBy ?? OLDEST_FIRST;
-        const rows = await ctx.app.db.savedSnippet.findMany({ where, select: { id: true, title: true } });
-        const places = rows.map((snippet) => ({ id: snippet.id, key: snippet[orderBy.field] }));
-        const keyType = orderBy.field === 'title' ? 'string' : 'number';
-        return sortedPageOf('SavedSnippet', { list: 'snippets', places, orderBy, keyType, where, args, ctx, info });
+      resolve: (_root, args, ctx, info) => {
+        const request = signedIn(ctx);
+        const [where, orderBy] = [visibleTo(request), args.orderBy ?? OLDEST_FIRST];
+        const { keyType, ...column } = COLUMNS[orderBy.field];
+        const sorted = { list: 'snippets', orderBy, keyType, args } as const;
+        const rows = listedSnippets(request);
+        return sortedPageOf('SavedSnippet', { ...sorted, rows, column, id: SNIPPET_ID, where, ctx, info });
       },
     },
     SavedSnippetConnection,

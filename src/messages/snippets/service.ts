@@ -10,11 +10,10 @@ import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
 import { lengthOf, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { savedSnippetAdded, savedSnippetRemoved, savedSnippetUpdated } from './events.ts';
-import { snippetsLength } from './queries.ts';
 
 const MAX_TITLE_LENGTH = 60;
 
-/** Fields of a snippet to set. An absent field does not change. */
+/** Fields of a snippet to set. In an edit, an absent field does not change. */
 export interface SnippetEdit {
   /** Title with 1 to 60 code points after trimming. */
   readonly title?: string | undefined;
@@ -22,12 +21,18 @@ export interface SnippetEdit {
   readonly content?: string | undefined;
 }
 
-/** Returns the filter for snippets that the viewer can see: only their own. */
+/** Returns the filter for the snippets that the viewer can see, which are only the viewer's own. */
 export function visibleTo({ viewer }: Ctx): Prisma.SavedSnippetWhereInput {
-  return { realmId: viewer.realm.id, authorId: viewer.id };
+  return { organizationId: viewer.organization.id, authorId: viewer.id };
 }
 
-const noSuchSnippet = () => new NotFoundError('Saved snippet does not exist.');
+const noSuchSnippet = (id: number): NotFoundError =>
+  new NotFoundError('Saved snippet does not exist.', {
+    type: 'SavedSnippet',
+    id,
+    parameter: 'saved_snippet_id',
+    status: 404,
+  });
 
 /**
  * Reads one of the viewer's snippets.
@@ -36,25 +41,26 @@ const noSuchSnippet = () => new NotFoundError('Saved snippet does not exist.');
  */
 export async function accessSavedSnippet(ctx: Ctx, snippetId: number): Promise<SavedSnippet> {
   const snippet = isRowId(snippetId)
-    ? await ctx.app.db.savedSnippet.findFirst({ where: { id: snippetId, ...visibleTo(ctx) } })
+    ? await ctx.work.db.savedSnippet.findFirst({ where: { id: snippetId, ...visibleTo(ctx) } })
     : null;
-  if (snippet === null) throw noSuchSnippet();
+  if (snippet === null) throw noSuchSnippet(snippetId);
   return snippet;
 }
 
 /** Reads all of the viewer's snippets, oldest first. */
 export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
-  return ctx.app.db.savedSnippet.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
+  return ctx.work.db.savedSnippet.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
 
 /**
  * Saves a snippet for the viewer and notifies the viewer's clients.
  *
- * @throws BadRequestError if title or content is blank, too long, or contains a null byte.
- * @throws TotalReachedError if the viewer would have more than 1,000 snippets, or more than 500,000 characters in them.
+ * @throws ValidationError if title or content is blank, too long, or contains a null byte.
+ * @throws TotalReachedError if the viewer would have more than 1,000 snippets, or if their content would exceed 500,000 code
+ * points in total.
  */
 export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {
-  const data = { ...checked({ title, content }), realmId: ctx.viewer.realm.id, authorId: ctx.viewer.id };
+  const data = { ...checked({ title, content }), organizationId: ctx.viewer.organization.id, authorId: ctx.viewer.id };
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, ctx.viewer.user);
     const saved = await tx.savedSnippet.create({ data: { ...data, createdAt: ctx.app.now() } });
@@ -70,8 +76,9 @@ export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<
  * nothing.
  *
  * @throws NotFoundError if no snippet has this id, or it belongs to another user.
- * @throws BadRequestError under the conditions of `createSavedSnippet`.
- * @throws TotalReachedError if the content becomes longer, and the viewer's snippets would have more than 500,000 characters.
+ * @throws ValidationError under the conditions of `createSavedSnippet`.
+ * @throws TotalReachedError if the content becomes longer, and the content of the viewer's snippets would exceed 500,000 code
+ * points in total.
  */
 export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: SnippetEdit): Promise<SavedSnippet> {
   const snippet = await accessSavedSnippet(ctx, snippetId);
@@ -82,7 +89,7 @@ export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: Snip
     const where = { id: snippetId, ...visibleTo(ctx) };
     const before = await tx.savedSnippet.findFirst({ where, select: { content: true } });
     const [saved] = await tx.savedSnippet.updateManyAndReturn({ where, data });
-    if (before === null || saved === undefined) throw noSuchSnippet();
+    if (before === null || saved === undefined) throw noSuchSnippet(snippetId);
     if (lengthOf(saved.content) > lengthOf(before.content)) await requireLength(tx, ctx);
     emit(savedSnippetUpdated(saved), users([ctx.viewer.id]));
     return saved;
@@ -95,21 +102,24 @@ export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: Snip
  * @throws NotFoundError if no snippet has this id, or it belongs to another user.
  */
 export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<void> {
-  if (!isRowId(snippetId)) throw noSuchSnippet();
+  if (!isRowId(snippetId)) throw noSuchSnippet(snippetId);
   await transact(ctx, async (tx, emit) => {
     const { count } = await tx.savedSnippet.deleteMany({ where: { id: snippetId, ...visibleTo(ctx) } });
-    if (count === 0) throw noSuchSnippet();
+    if (count === 0) throw noSuchSnippet(snippetId);
     emit(savedSnippetRemoved(snippetId), users([ctx.viewer.id]));
   });
 }
 
 /**
- * Checks the limit of the total length of the viewer's snippets. The caller holds the lock of the viewer.
+ * Checks that the total length of the content of the viewer's snippets, in code points, is within the limit. The caller must
+ * have locked the viewer's row.
  *
  * @throws TotalReachedError if the limit is exceeded.
  */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
-  requireWithin('saved_snippets_total_length', await snippetsLength(tx, viewer.id));
+  const [held] = await tx.$queryRaw<{ length: number | null }[]>`
+    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${viewer.id}`;
+  requireWithin('saved_snippets_total_length', held?.length ?? 0);
 }
 
 function checked<E extends SnippetEdit>({ title, content }: E): { [K in keyof E]: string } {

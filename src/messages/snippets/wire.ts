@@ -27,5 +27,5 @@ export const toSnapshot = (snippet: SavedSnippet): SnippetSnapshot => ({
   createdAt: snippet.createdAt.toISOString(),
 });
 
-/** Returns the fields of a snippet that the REST API contains. */
+/** Returns a snippet as the REST API shows it, without the fields that only event snapshots contain. */
 export const wireOf = ({ createdAt: _, ...snippet }: SnippetSnapshot): WireSavedSnippet => snippet;

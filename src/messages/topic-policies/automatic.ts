@@ -9,9 +9,10 @@ import { type AutomaticPolicy, FOLLOWED, isMoreVisible, UNMUTED } from './polici
 export type Involvement = 'participates' | 'sends' | 'initiates';
 
 /**
- * Highest value of the two settings at which an involvement changes the policy. Users for whom it never does have the value 4.
+ * For each involvement, the maximum value of a user's setting for automatic policies at which the involvement changes the
+ * policy. The setting 4 means "never".
  */
-const LEAST: Readonly<Record<Involvement, number>> = { participates: 1, sends: 2, initiates: 3 };
+const MAX_SETTING: Readonly<Record<Involvement, number>> = { participates: 1, sends: 2, initiates: 3 };
 
 /** Whether the user has muted the channel, and the user's policy for the topic. */
 export interface Involved {
@@ -22,7 +23,7 @@ export interface Involved {
 
 /**
  * Returns the policy that a topic gets when the user gets involved in it, according to the user's settings: followed, or
- * unmuted if the channel is muted. Undefined if this would not make the topic more visible, and for bots.
+ * unmuted if the channel is muted. Undefined for bots, and if the topic would not become more visible.
  */
 export function policyFor(
   user: User,
@@ -30,15 +31,9 @@ export function policyFor(
   { isMuted, topicPolicy }: Involved,
 ): AutomaticPolicy | undefined {
   if (user.botType !== null) return undefined;
-  const reached = LEAST[involvement];
-  const follows = userSetting(user, 'automatically_follow_topics_policy') <= reached;
-  const unmutes = isMuted && userSetting(user, 'automatically_unmute_topics_in_muted_streams_policy') <= reached;
+  const max = MAX_SETTING[involvement];
+  const follows = userSetting(user, 'automatically_follow_topics_policy') <= max;
+  const unmutes = isMuted && userSetting(user, 'automatically_unmute_topics_in_muted_streams_policy') <= max;
   const policy = follows ? FOLLOWED : unmutes ? UNMUTED : undefined;
   return policy !== undefined && isMoreVisible(policy, topicPolicy) ? policy : undefined;
 }
-
-/**
- * Returns the policy that a topic gets when the user sends a message to it. Undefined if sending does not change the policy.
- */
-export const automaticPolicy = (user: User, target: Involved & { readonly topicIsKnown: boolean }) =>
-  policyFor(user, target.topicIsKnown ? 'sends' : 'initiates', target);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 import {
   type TopicPolicySnapshot,
   toWire,
@@ -20,9 +20,9 @@ interface ChangedPayload extends WireUserTopic {
 export const topicPolicyChanged = defineEvent(
   'user_topic',
   undefined,
-  (facts: TopicPolicySnapshot, realm: Realm): ChangedPayload => ({
-    ...toWire(facts),
-    empty_topic_name: emptyTopicName(realm),
+  (snapshot: TopicPolicySnapshot, organization: Organization): ChangedPayload => ({
+    ...toWire(snapshot),
+    empty_topic_name: emptyTopicName(organization),
   }),
   {
     facts: ({ empty_topic_name: _, ...entry }): WireUserTopic => entry,
@@ -33,7 +33,7 @@ export const topicPolicyChanged = defineEvent(
   },
 );
 
-/** All topics that a user has muted. Topics have their stored names. */
+/** All topics that a user has muted. Topic names are as stored: the topic without a name is an empty text. */
 export interface MutedTopics {
   readonly muted_topics: readonly WireMutedTopic[];
 }
@@ -45,9 +45,9 @@ export interface MutedTopics {
 export const mutedTopicsChanged = defineEvent(
   'muted_topics',
   undefined,
-  (list: readonly WireMutedTopic[], realm: Realm) => ({
+  (list: readonly WireMutedTopic[], organization: Organization) => ({
     muted_topics: list,
-    empty_topic_name: emptyTopicName(realm),
+    empty_topic_name: emptyTopicName(organization),
   }),
   {
     facts: ({ muted_topics }): MutedTopics => ({ muted_topics }),

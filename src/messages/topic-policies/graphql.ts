@@ -7,13 +7,15 @@ import { type EventSource, eventType } from '../../api/graphql/schema/event-type
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
-import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { fromUnix } from '../../api/graphql/schema/scalars.ts';
 import { sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
 import { channelReference } from '../../channels/event-projections.ts';
 import { Channel, stillSeen } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import { NAME_KEY } from '../../platform/db/keyset.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
+import { TopicRef, topicIn } from '../topic-ref.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { findTopics } from '../topics/topics.ts';
 import type { MutedTopics } from './events.ts';
@@ -52,11 +54,11 @@ const UserTopic = builder.prismaNode('UserTopic', {
       description: CHOICE,
       resolve: ({ policy }) => policy as TopicPolicy,
     }),
-    lastUpdated: t.expose('lastUpdated', { type: 'DateTime', description: CHOSEN_AT }),
+    updatedAt: t.expose('lastUpdated', { type: 'DateTime', description: CHOSEN_AT }),
   }),
 });
 
-nodeModel('UserTopic', 'UserTopic', ({ realmId, viewer }) => ({ realmId, userId: viewer.id }));
+nodeModel('UserTopic', 'UserTopic', ({ organizationId, viewer }) => ({ organizationId, userId: viewer.id }));
 
 const UserTopicConnection = builder.connectionObject(
   { type: UserTopic, name: 'UserTopicConnection' },
@@ -67,9 +69,12 @@ type UserTopicField = 'id' | 'lastUpdated' | 'topic';
 
 const UserTopicOrder = orderInput<UserTopicField>('UserTopic', 'topics with a visibility policy', {
   ID: { value: 'id', description: 'Order of creation.' },
-  LAST_UPDATED: { value: 'lastUpdated', description: 'Time of the last change of the policy.' },
+  UPDATED_AT: { value: 'lastUpdated', description: 'Time of the last change of the policy.' },
   TOPIC_NAME: { value: 'topic', description: 'Name of the topic, ignoring case.' },
 });
+
+const TOPIC_NAME = Prisma.sql`t.topic`;
+const BY_NAME = { key: NAME_KEY(TOPIC_NAME), name: TOPIC_NAME };
 
 const FIRST_CHOSEN: OrderBy<UserTopicField> = { field: 'id', direction: 'asc' };
 
@@ -86,16 +91,18 @@ builder.queryField('userTopics', (t) =>
           description: 'Sort order.',
         }),
       },
-      resolve: async (_root, args, ctx, info) => {
-        const { realmId, viewer } = signedIn(ctx);
-        const where = { realmId, userId: viewer.id };
+      resolve: (_root, args, ctx, info) => {
+        const { organizationId, viewer } = signedIn(ctx);
+        const where = { organizationId, userId: viewer.id };
         const orderBy = args.orderBy ?? FIRST_CHOSEN;
         if (orderBy.field !== 'topic')
           return pageOf('UserTopic', { where, order: columnsBy(orderBy), args, ctx, info });
-        const rows = await ctx.app.db.userTopic.findMany({ where, select: { id: true, topic: true } });
-        const places = rows.map(({ id, topic }) => ({ id, key: topic }));
         const sorted = { list: 'userTopics', orderBy, keyType: 'string', args } as const;
-        return sortedPageOf('UserTopic', { ...sorted, places, where, ctx, info });
+        const rows = {
+          from: Prisma.sql`user_topic t`,
+          where: Prisma.sql`t.realm_id = ${organizationId} AND t.user_id = ${viewer.id}`,
+        };
+        return sortedPageOf('UserTopic', { ...sorted, rows, column: BY_NAME, id: Prisma.sql`t.id`, where, ctx, info });
       },
     },
     UserTopicConnection,
@@ -105,9 +112,9 @@ builder.queryField('userTopics', (t) =>
 mutation('setTopicVisibility', {
   description: "Sets or removes the viewer's visibility policy for a topic. The topic need not have messages.",
   input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: CHANNEL }),
-    topic: t.string({
-      description: `${NAME} Case and Unicode normalization form do not matter. At most ${MAX_TOPIC_LENGTH} characters.`,
+    topic: t.field({
+      type: TopicRef,
+      description: `The topic. A name has at most ${MAX_TOPIC_LENGTH} characters.`,
     }),
     visibility: t.field({
       type: TopicVisibility,
@@ -116,7 +123,7 @@ mutation('setTopicVisibility', {
   }),
   payload: () => ({
     channel: { type: Channel, nullable: true, description: `${CHANNEL} Null if the viewer cannot see it.` },
-    topicName: { type: 'String', description: `${NAME} In the stored spelling.` },
+    topicName: { type: 'String', description: `${NAME} Spelled as in the stored policy.` },
     topic: {
       type: Topic,
       nullable: true,
@@ -124,8 +131,9 @@ mutation('setTopicVisibility', {
     },
     visibility: { type: TopicVisibility, description: CHOICE },
   }),
-  resolve: async (ctx, { channelId, topic, visibility }) => {
-    const set = await setTopicVisibility(ctx, { channelId, topic, policy: visibility });
+  resolve: async (ctx, { topic, visibility }) => {
+    const { channelId, name } = await topicIn(ctx, topic);
+    const set = await setTopicVisibility(ctx, { channelId, topic: name, policy: visibility });
     const [found] = await findTopics(ctx, [{ channelId, name: set.topic }]);
     return {
       ...(await stillSeen(ctx, channelId)),
@@ -155,7 +163,7 @@ eventType<unknown, WireUserTopic>(
       description: CHOICE,
       resolve: ({ facts }) => facts.visibility_policy,
     }),
-    lastUpdated: t.field({
+    updatedAt: t.field({
       type: 'DateTime',
       description: CHOSEN_AT,
       resolve: ({ facts }) => fromUnix(facts.last_updated),
@@ -171,7 +179,7 @@ const MutedTopic = builder.objectRef<WireMutedTopic>('MutedTopic').implement({
   fields: (t) => ({
     channelName: t.string({ description: 'Name of the channel.', resolve: ([name]) => name }),
     topicName: t.string({ description: NAME, resolve: ([, topic]) => topic }),
-    since: t.field({
+    mutedAt: t.field({
       type: 'DateTime',
       description: 'Time at which the topic was muted.',
       resolve: ([, , since]) => fromUnix(since),

@@ -27,6 +27,9 @@ export const literal = (policy: TopicPolicy): Prisma.Sql => Prisma.raw(`${policy
 /** SQL condition that `t`, a row of `user_topic`, mutes its topic. */
 export const MUTES_TOPIC = Prisma.sql`t.policy = ${literal(MUTED)}`;
 
-/** SQL condition that a topic is muted for a user: by their policy `t` or, without a policy, by their subscription `s`. */
+/**
+ * SQL condition that a user has muted a topic. `t` is the user's policy for the topic. If there is no policy, the user's
+ * subscription `s` to the channel decides.
+ */
 export const IS_TOPIC_MUTED = Prisma.sql`CASE WHEN ${MUTES_TOPIC} THEN true
   WHEN t.policy IN (${literal(UNMUTED)}, ${literal(FOLLOWED)}) THEN false ELSE COALESCE(s.is_muted, false) END`;

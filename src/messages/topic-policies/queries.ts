@@ -10,7 +10,7 @@ export interface TopicKey {
 
 /** A topic, and a user whose policy for the topic is loaded or changed. */
 interface TopicOfUser extends TopicKey {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly userId: number;
 }
 
@@ -19,27 +19,34 @@ export interface StoredPolicy extends TopicPolicySnapshot {
   readonly id: number;
 }
 
-/** Reads a user's policies for topics of all channels or of one channel, in the order in which they were first set. */
+/**
+ * Reads a user's topic policies, in the order in which the user first set them.
+ *
+ * @param channelId If given, only policies for topics of this channel are returned.
+ */
 export async function topicPolicies(
   db: Pick<Tx, 'userTopic'>,
-  { realmId, userId }: { readonly realmId: number; readonly userId: number },
+  { organizationId, userId }: { readonly organizationId: number; readonly userId: number },
   channelId?: number,
 ): Promise<StoredPolicy[]> {
   const rows = await db.userTopic.findMany({
-    where: { realmId, userId, ...(channelId !== undefined && { channelId }) },
+    where: { organizationId, userId, ...(channelId !== undefined && { channelId }) },
     orderBy: { id: 'asc' },
   });
   return rows.map((row) => ({ ...row, policy: row.policy as TopicPolicy }));
 }
 
-/** Reads users' policies for topics with one query, in the order of `topics`. `INHERITED` if there is none. */
+/**
+ * Reads the user's policy for each pair of user and topic in `topics`, in this order. `INHERITED` for a pair without a stored
+ * policy. Uses one query.
+ */
 export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]): Promise<TopicPolicy[]> {
   const userIds = topics.map(({ userId }) => userId);
   const channelIds = topics.map(({ channelId }) => channelId);
-  const realmIds = topics.map(({ realmId }) => realmId);
+  const organizationIds = topics.map(({ organizationId }) => organizationId);
   const names = topics.map(({ topic }) => topic);
   const rows = await db.$queryRaw<{ policy: TopicPolicy | null }[]>`
-    SELECT t.policy FROM unnest(${realmIds}::int[], ${userIds}::int[], ${channelIds}::int[], ${names}::text[])
+    SELECT t.policy FROM unnest(${organizationIds}::int[], ${userIds}::int[], ${channelIds}::int[], ${names}::text[])
       WITH ORDINALITY AS wanted(realm_id, user_id, channel_id, topic, place)
     LEFT JOIN user_topic t ON t.realm_id = wanted.realm_id AND t.user_id = wanted.user_id
       AND t.channel_id = wanted.channel_id AND topic_key(t.topic) = topic_key(wanted.topic)
@@ -47,7 +54,7 @@ export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]
   return rows.map(({ policy }) => policy ?? INHERITED);
 }
 
-/** Previous policy of a topic whose policy was replaced or deleted. Null if the previous policy is unknown. */
+/** The policy that a topic had before it was replaced or deleted. Null if the previous policy is unknown. */
 export interface ReplacedPolicy {
   readonly was: TopicPolicy | null;
 }
@@ -59,11 +66,11 @@ export interface ReplacedPolicy {
  */
 export async function deletePolicy(
   tx: Tx,
-  { realmId, userId, channelId, topic }: TopicOfUser,
+  { organizationId, userId, channelId, topic }: TopicOfUser,
 ): Promise<ReplacedPolicy | undefined> {
   const [deleted] = await tx.$queryRaw<ReplacedPolicy[]>`
     DELETE FROM user_topic
-    WHERE realm_id = ${realmId} AND user_id = ${userId} AND channel_id = ${channelId}
+    WHERE realm_id = ${organizationId} AND user_id = ${userId} AND channel_id = ${channelId}
       AND topic_key(topic) = topic_key(${topic})
     RETURNING policy AS was`;
   return deleted;
@@ -76,18 +83,18 @@ export async function deletePolicy(
  */
 export async function savePolicy(
   tx: Tx,
-  { realmId, userId, channelId, topic }: TopicOfUser,
+  { organizationId, userId, channelId, topic }: TopicOfUser,
   policy: TopicPolicy,
   now: Date,
 ): Promise<ReplacedPolicy | undefined> {
   const [saved] = await tx.$queryRaw<ReplacedPolicy[]>`
     WITH before AS (
       SELECT policy FROM user_topic
-      WHERE realm_id = ${realmId} AND user_id = ${userId} AND channel_id = ${channelId}
+      WHERE realm_id = ${organizationId} AND user_id = ${userId} AND channel_id = ${channelId}
         AND topic_key(topic) = topic_key(${topic}) FOR UPDATE
     )
     INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
-    SELECT ${realmId}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now}::timestamptz
+    SELECT ${organizationId}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now}::timestamptz
     FROM (SELECT) AS once LEFT JOIN before ON true
     ON CONFLICT (realm_id, user_id, channel_id, topic_key(topic))
       DO UPDATE SET topic = ${topic}, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
@@ -103,12 +110,13 @@ export interface HeldPolicy {
 }
 
 /**
- * Locks and returns all users' policies for two topics. If the two names differ only in letter case or Unicode form, they
- * denote one topic. Each policy is then returned once, with both `isSource` and `isTarget`.
+ * Locks and returns all users' policies for two topics, the source and the target of a move. If the names of the topics differ
+ * only in letter case or Unicode form, they denote one topic. Then each policy is returned once, with both `isSource` and
+ * `isTarget`.
  */
 export function lockPoliciesOfBoth(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   { source, target }: { readonly source: TopicKey; readonly target: TopicKey },
 ): Promise<(HeldPolicy & { readonly isSource: boolean; readonly isTarget: boolean })[]> {
   return tx.$queryRaw`
@@ -116,23 +124,23 @@ export function lockPoliciesOfBoth(
            channel_id = ${source.channelId} AND topic_key(topic) = topic_key(${source.topic}) AS "isSource",
            channel_id = ${target.channelId} AND topic_key(topic) = topic_key(${target.topic}) AS "isTarget"
     FROM user_topic
-    WHERE realm_id = ${realmId} AND ((channel_id = ${source.channelId} AND topic_key(topic) = topic_key(${source.topic}))
+    WHERE realm_id = ${organizationId} AND ((channel_id = ${source.channelId} AND topic_key(topic) = topic_key(${source.topic}))
       OR (channel_id = ${target.channelId} AND topic_key(topic) = topic_key(${target.topic})))
     ORDER BY user_id, id FOR UPDATE`;
 }
 
 /** Locks and returns all users' policies for a topic, in the order of user ids. */
-export function lockPolicies(tx: Tx, realmId: number, { channelId, topic }: TopicKey): Promise<HeldPolicy[]> {
+export function lockPolicies(tx: Tx, organizationId: number, { channelId, topic }: TopicKey): Promise<HeldPolicy[]> {
   return tx.$queryRaw`
     SELECT user_id AS "userId", policy FROM user_topic
-    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND topic_key(topic) = topic_key(${topic})
+    WHERE realm_id = ${organizationId} AND channel_id = ${channelId} AND topic_key(topic) = topic_key(${topic})
     ORDER BY user_id FOR UPDATE`;
 }
 
-/** Sets the policies of several users for one topic to one value. Replaces existing policies. */
+/** Stores the same policy for one topic for several users. Replaces their existing policies for this topic. */
 export async function savePolicies(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   { channelId, topic }: TopicKey,
   userIds: readonly number[],
   policy: TopicPolicy,
@@ -140,7 +148,7 @@ export async function savePolicies(
 ): Promise<void> {
   await tx.$executeRaw`
     INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
-    SELECT ${realmId}, user_id, ${channelId}, ${topic}, ${policy}, ${now}
+    SELECT ${organizationId}, user_id, ${channelId}, ${topic}, ${policy}, ${now}
     FROM unnest(${[...userIds]}::int[]) AS holder(user_id) ORDER BY user_id
     ON CONFLICT (realm_id, user_id, channel_id, topic_key(topic))
       DO UPDATE SET topic = ${topic}, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
@@ -149,12 +157,12 @@ export async function savePolicies(
 /** Deletes the policies of several users for a topic. */
 export async function deletePolicies(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   { channelId, topic }: TopicKey,
   userIds: readonly number[],
 ): Promise<void> {
   await tx.$executeRaw`
     DELETE FROM user_topic
-    WHERE realm_id = ${realmId} AND user_id = ANY(${[...userIds]}) AND channel_id = ${channelId}
+    WHERE realm_id = ${organizationId} AND user_id = ANY(${[...userIds]}) AND channel_id = ${channelId}
       AND topic_key(topic) = topic_key(${topic})`;
 }

@@ -4,10 +4,10 @@ import { userIdsReading } from '../../channels/audience.ts';
 import { topicNamed } from '../../channels/topic-name.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import { requireText } from '../../platform/text.ts';
@@ -28,7 +28,7 @@ import {
 
 /** The organization and the user whose policies change, and the time of the change. */
 export interface PolicyPlace {
-  readonly realm: Realm;
+  readonly organization: Organization;
   readonly userId: number;
   readonly now: Date;
 }
@@ -44,26 +44,27 @@ export interface TopicVisibility extends TopicKey {
  *
  * @param visibility `topic` has at most 60 code points.
  * @returns The policy that was set, with the stored name of the topic.
- * @throws BadRequestError if the channel does not exist or cannot be read by the viewer, or if the topic is too long.
+ * @throws NotFoundError if the channel does not exist or cannot be read by the viewer.
+ * @throws ValidationError if the topic is too long.
  * @throws TotalReachedError if the viewer would have policies for more than 10,000 topics.
  */
 export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }: TopicVisibility) {
   const { app, viewer } = ctx;
-  const name = topicNamed(viewer.realm, requireText('topic', topic, { max: MAX_TOPIC_LENGTH }));
+  const name = topicNamed(viewer.organization, requireText('topic', topic, { max: MAX_TOPIC_LENGTH }));
   const isReadable = await readable(ctx, channelId);
-  if (!isReadable && policy !== INHERITED) throw invalidChannelId();
+  if (!isReadable && policy !== INHERITED) throw invalidChannelId(channelId);
   await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
-    const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
+    const place = { organization: viewer.organization, userId: viewer.id, now: app.now() };
     const [before] = isReadable
-      ? await readPolicies(tx, [{ realmId: viewer.realm.id, userId: viewer.id, channelId, topic: name }])
+      ? await readPolicies(tx, [{ organizationId: viewer.organization.id, userId: viewer.id, channelId, topic: name }])
       : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
-    if (!changed && !isReadable) throw invalidChannelId();
+    if (!changed && !isReadable) throw invalidChannelId(channelId);
     if (changed && before === INHERITED) {
       requireWithin(
         'user_topics',
-        await tx.userTopic.count({ where: { realmId: viewer.realm.id, userId: viewer.id } }),
+        await tx.userTopic.count({ where: { organizationId: viewer.organization.id, userId: viewer.id } }),
       );
     }
   });
@@ -75,27 +76,27 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
     await accessChannelContent(ctx, channelId);
     return true;
   } catch (error) {
-    if (error instanceof BadRequestError) return false;
+    if (error instanceof NotFoundError) return false;
     throw error;
   }
 }
 
 /**
- * Maximum number of a user's policies up to which automatic policies are added. A tenth of the total is reserved for policies
- * that users set themselves. This margin exceeds the number of messages that a user can send concurrently, so the user's row
- * need not be locked.
+ * Maximum number of a user's topic policies up to which automatic policies are added. The remaining tenth of the total is
+ * reserved for policies that users set themselves. This margin exceeds the number of messages that a user can send
+ * concurrently, so the user's row need not be locked.
  */
 const MAX_AUTOMATIC = 0.9 * TOTALS.user_topics.max;
 
-/** Returns whether a user has few enough policies to get another automatic one. */
+/** Returns whether a user can get another automatic policy: whether the user has fewer than `MAX_AUTOMATIC` topic policies. */
 export const hasRoomForAutomaticPolicy = async (
   tx: Pick<Tx, 'userTopic'>,
-  { id: userId, realmId }: { readonly id: number; readonly realmId: number },
-): Promise<boolean> => (await tx.userTopic.count({ where: { realmId, userId } })) < MAX_AUTOMATIC;
+  { id: userId, organizationId }: { readonly id: number; readonly organizationId: number },
+): Promise<boolean> => (await tx.userTopic.count({ where: { organizationId, userId } })) < MAX_AUTOMATIC;
 
 /**
- * Sets the policy that results from the user's involvement in a topic. If the user has too many policies and none for this
- * topic, sets nothing. The user's action is never refused.
+ * Sets the policy that results from the user's involvement in a topic, for example from sending a message. Sets nothing if the
+ * user has at least `MAX_AUTOMATIC` policies and none for this topic.
  *
  * @returns Whether the topic now has the policy.
  */
@@ -105,9 +106,9 @@ export async function setAutomaticPolicy(
   place: PolicyPlace,
   visibility: TopicVisibility,
 ): Promise<boolean> {
-  const { userId, realm } = place;
-  if (!(await hasRoomForAutomaticPolicy(tx, { id: userId, realmId: realm.id }))) {
-    const [before] = await readPolicies(tx, [{ ...visibility, realmId: realm.id, userId }]);
+  const { userId, organization } = place;
+  if (!(await hasRoomForAutomaticPolicy(tx, { id: userId, organizationId: organization.id }))) {
+    const [before] = await readPolicies(tx, [{ ...visibility, organizationId: organization.id, userId }]);
     if (before === INHERITED) return false;
   }
   await setTopicPolicy(tx, emit, place, visibility);
@@ -115,7 +116,8 @@ export async function setAutomaticPolicy(
 }
 
 /**
- * Sets a user's visibility policy for a topic as part of a change, and notifies the user's clients. The caller checks access.
+ * Sets a user's visibility policy for a topic in the caller's transaction, and notifies the user's clients. The caller checks
+ * access.
  *
  * @param visibility `topic` was normalized by `topicNamed`.
  * @returns Whether the policy changed. If not, no event is sent.
@@ -123,21 +125,21 @@ export async function setAutomaticPolicy(
 async function setTopicPolicy(
   tx: Tx,
   emit: Emit,
-  { realm, userId, now }: PolicyPlace,
+  { organization, userId, now }: PolicyPlace,
   { channelId, topic, policy }: TopicVisibility,
 ): Promise<boolean> {
   if (!isRowId(channelId)) return false;
-  const topicOfUser = { realmId: realm.id, userId, channelId, topic };
+  const topicOfUser = { organizationId: organization.id, userId, channelId, topic };
   const change =
     policy === INHERITED ? await deletePolicy(tx, topicOfUser) : await savePolicy(tx, topicOfUser, policy, now);
   if (change === undefined) return false;
-  emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users([userId]));
-  // `was` is null if the policy was inserted concurrently. It may then have been `MUTED`.
-  if (policy === MUTED || (change.was ?? MUTED) === MUTED) await publishMutedTopics(tx, emit, realm, [userId]);
+  emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, organization), users([userId]));
+  // `was` is null if another transaction stored a policy concurrently. That policy may have been `MUTED`.
+  if (policy === MUTED || (change.was ?? MUTED) === MUTED) await publishMutedTopics(tx, emit, organization, [userId]);
   return true;
 }
 
-/** A topic whose messages were all moved to another topic. Both names were normalized by `topicNamed`. */
+/** Old and new location of a topic whose messages were all moved. Both topic names were normalized by `topicNamed`. */
 export interface TopicMove {
   readonly fromChannelId: number;
   readonly fromTopic: string;
@@ -149,27 +151,33 @@ export interface TopicMove {
 
 /**
  * Moves all users' policies for a topic, as part of the change that moves all of its messages, and notifies these users'
- * clients. If the target topic already has messages, the more visible of a user's two policies is kept. Users who cannot read
+ * clients. If the target topic already has messages, the more visible of a user's two policies applies. Users who cannot read
  * the target channel lose the policy.
  */
 export async function moveTopicPolicies(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Omit<PolicyPlace, 'userId'>,
+  { organization, now }: Omit<PolicyPlace, 'userId'>,
   { fromChannelId, fromTopic, toChannelId, toTopic, merging }: TopicMove,
 ): Promise<void> {
-  const rows = await lockPoliciesOfBoth(tx, realm.id, {
+  const rows = await lockPoliciesOfBoth(tx, organization.id, {
     source: { channelId: fromChannelId, topic: fromTopic },
     target: { channelId: toChannelId, topic: toTopic },
   });
   const leaving = rows.filter((row) => row.isSource).map((row) => row.userId);
-  await clearPolicies(tx, emit, { realm, now }, { channelId: fromChannelId, topic: fromTopic, userIds: leaving });
-  // Also checked if the channel does not change: users who can no longer read it must not receive the new names of its topics.
-  const arriving = new Set(await readersOf(tx, { realm, now }, toChannelId, leaving));
+  await clearPolicies(
+    tx,
+    emit,
+    { organization, now },
+    { channelId: fromChannelId, topic: fromTopic, userIds: leaving },
+  );
+  // This check is needed even if the channel does not change. Users who can no longer read the channel must not receive the new
+  // names of its topics.
+  const arriving = new Set(await readersOf(tx, { organization, now }, toChannelId, leaving));
   const wanted = [...Map.groupBy(rows, (row) => row.userId)].flatMap(([userId, held]) => {
     const source = arriving.has(userId) ? held.find((row) => row.isSource)?.policy : undefined;
-    // If only the spelling of the name changes (letter case, Unicode form), one row is both source and target. The deletion of
-    // the source above has deleted that row.
+    // If only the spelling of the name changes (letter case, Unicode form), one row is both source and target. That row was
+    // deleted above, with the policies for the source.
     const target = held.find((row) => row.isTarget && !row.isSource)?.policy ?? INHERITED;
     const policy = merging ? mostVisible(source ?? INHERITED, target) : (source ?? target);
     return policy === target ? [] : [{ userId, policy }];
@@ -177,25 +185,28 @@ export async function moveTopicPolicies(
   for (const [policy, entries] of Map.groupBy(wanted, (entry) => entry.policy)) {
     const userIds = entries.map((entry) => entry.userId);
     const place = { channelId: toChannelId, topic: toTopic, userIds };
-    if (policy === INHERITED) await clearPolicies(tx, emit, { realm, now }, place);
-    else await setPolicies(tx, emit, { realm, now }, { ...place, policy });
+    if (policy === INHERITED) await clearPolicies(tx, emit, { organization, now }, place);
+    else await setPolicies(tx, emit, { organization, now }, { ...place, policy });
   }
-  // The list of muted topics also changes if a muted target stays muted, because the source is no longer in the list.
+  // The list of muted topics also changes if the policy for the target stays `MUTED`, because the source is no longer in the
+  // list.
   const changed = new Set(wanted.map(({ userId }) => userId));
   const muting = rows.filter((row) => row.policy === MUTED && (row.isSource || changed.has(row.userId)));
-  await publishMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.userId))]);
+  await publishMutedTopics(tx, emit, organization, [...new Set(muting.map((row) => row.userId))]);
 }
 
 const mostVisible = (a: TopicPolicy, b: TopicPolicy): TopicPolicy => (isMoreVisible(a, b) ? a : b);
 
 async function readersOf(
   tx: Tx,
-  { realm, now }: Omit<PolicyPlace, 'userId'>,
+  { organization, now }: Omit<PolicyPlace, 'userId'>,
   channelId: number,
   userIds: readonly number[],
 ): Promise<number[]> {
-  const channel = await tx.channel.findUniqueOrThrow({ where: { realmId_id: { realmId: realm.id, id: channelId } } });
-  return userIdsReading(tx, realm, channel, userIds, now);
+  const channel = await tx.channel.findUniqueOrThrow({
+    where: { organizationId_id: { organizationId: organization.id, id: channelId } },
+  });
+  return userIdsReading(tx, organization, channel, userIds, now);
 }
 
 /** A topic, and the users whose policies for it are set to one value. */
@@ -206,34 +217,34 @@ interface TopicHolders extends TopicKey {
 async function setPolicies(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Omit<PolicyPlace, 'userId'>,
+  { organization, now }: Omit<PolicyPlace, 'userId'>,
   { channelId, topic, userIds, policy }: TopicHolders & { readonly policy: TopicPolicy },
 ): Promise<void> {
-  await savePolicies(tx, realm.id, { channelId, topic }, userIds, policy, now);
-  emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users(userIds));
+  await savePolicies(tx, organization.id, { channelId, topic }, userIds, policy, now);
+  emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, organization), users(userIds));
 }
 
 async function clearPolicies(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Omit<PolicyPlace, 'userId'>,
+  { organization, now }: Omit<PolicyPlace, 'userId'>,
   { channelId, topic, userIds }: TopicHolders,
 ): Promise<void> {
   if (userIds.length === 0) return;
-  await deletePolicies(tx, realm.id, { channelId, topic }, userIds);
-  emit(topicPolicyChanged({ channelId, topic, policy: INHERITED, lastUpdated: now }, realm), users(userIds));
+  await deletePolicies(tx, organization.id, { channelId, topic }, userIds);
+  emit(topicPolicyChanged({ channelId, topic, policy: INHERITED, lastUpdated: now }, organization), users(userIds));
 }
 
-/** Deletes all users' policies for a topic that no longer exists, as part of a change, and notifies these users' clients. */
+/** Deletes all users' policies for a topic that has no messages left, and notifies these users' clients. */
 export async function clearTopicPolicies(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Omit<PolicyPlace, 'userId'>,
+  { organization, now }: Omit<PolicyPlace, 'userId'>,
   { channelId, topic }: TopicKey,
 ): Promise<void> {
-  const rows = await lockPolicies(tx, realm.id, { channelId, topic });
+  const rows = await lockPolicies(tx, organization.id, { channelId, topic });
   const userIds = rows.map((row) => row.userId);
-  await clearPolicies(tx, emit, { realm, now }, { channelId, topic, userIds });
+  await clearPolicies(tx, emit, { organization, now }, { channelId, topic, userIds });
   const muting = rows.filter((row) => row.policy === MUTED).map((row) => row.userId);
-  await publishMutedTopics(tx, emit, realm, muting);
+  await publishMutedTopics(tx, emit, organization, muting);
 }

@@ -9,9 +9,9 @@ export const userTopicsState: StateGroup = {
   name: 'user_topic',
   async read({ viewer, db, options }) {
     const knowsEmptyTopic = options.capabilities.empty_topic_name;
-    const rows = await topicPolicies(db, { realmId: viewer.realm.id, userId: viewer.id });
+    const rows = await topicPolicies(db, { organizationId: viewer.organization.id, userId: viewer.id });
     return {
-      user_topics: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.realm), knowsEmptyTopic)),
+      user_topics: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.organization), knowsEmptyTopic)),
     };
   },
 };
@@ -20,10 +20,10 @@ export const userTopicsState: StateGroup = {
 export const mutedTopicsState: StateGroup = {
   name: 'muted_topics',
   replacedBy: 'user_topic',
-  async read({ viewer: { id, realm }, db, options }) {
-    const list = (await mutedTopics(db, realm, [id])).get(id) ?? [];
+  async read({ viewer: { id, organization }, db, options }) {
+    const list = (await mutedTopics(db, organization, [id])).get(id) ?? [];
     return {
-      muted_topics: withShownTopics(list, emptyTopicName(realm), options.capabilities.empty_topic_name),
+      muted_topics: withShownTopics(list, emptyTopicName(organization), options.capabilities.empty_topic_name),
     };
   },
 };

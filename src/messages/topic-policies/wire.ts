@@ -10,7 +10,7 @@ export interface WireUserTopic {
   readonly visibility_policy: TopicPolicy;
 }
 
-/** A muted topic as JSON: name of the channel, name of the topic, and the time when it was muted in UNIX seconds. */
+/** A muted topic as JSON: name of the channel, name of the topic, and the time when the topic was muted in UNIX seconds. */
 export type WireMutedTopic = readonly [channelName: string, topic: string, since: number];
 
 /** Data of a topic policy from which events and initial states are rendered. */
@@ -27,12 +27,12 @@ export function toWire({ channelId, topic, lastUpdated, policy }: TopicPolicySna
   };
 }
 
-/** Replaces the empty topic name in a policy, if the client does not accept it. See `shownTopic`. */
+/** Replaces the empty topic name in a policy, if the client does not accept "" as a topic name. See `shownTopic`. */
 export function withShownTopic(entry: WireUserTopic, emptyTopicName: string, knowsEmptyTopic: boolean): WireUserTopic {
   return { ...entry, topic_name: shownTopic(entry.topic_name, emptyTopicName, knowsEmptyTopic) };
 }
 
-/** Replaces empty topic names in a list of muted topics, if the client does not accept them. See `shownTopic`. */
+/** Replaces empty topic names in a list of muted topics, if the client does not accept "" as a topic name. See `shownTopic`. */
 export const withShownTopics = (
   list: readonly WireMutedTopic[],
   emptyTopicName: string,

@@ -4,18 +4,20 @@ import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import type { ConnectionArguments } from '../../api/graphql/schema/connection.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
-import { nodeByText, nodeOf } from '../../api/graphql/schema/node.ts';
+import { nodeByText, nodeOf, unlessAbsent } from '../../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { pageSize } from '../../api/graphql/schema/page-size.ts';
-import { refersTo } from '../../api/graphql/schema/refs.ts';
-import { connectionOf, keysetOf, pageRead } from '../../api/graphql/schema/sorted-list.ts';
+import { connectionOf, keysetOf, pageRead, sortedAmong } from '../../api/graphql/schema/sorted-list.ts';
+import { pageUrl } from '../../channels/addresses.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
+import { channelIdOf } from '../../channels/reads.ts';
 import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
-import { isResolved } from '../../channels/topic-name.ts';
+import { isResolved, topicNamed } from '../../channels/topic-name.ts';
 import { topicKey } from '../../contract/topic-key.ts';
-import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
+import { nameFilter } from '../../platform/folding.ts';
+import { refuseNullBytes } from '../../platform/text.ts';
+import type { MessagePage } from '../channel-messages.ts';
 import { deleteTopic } from '../edits/delete-topic.ts';
 import {
   firstUnreadInTopic,
@@ -23,25 +25,31 @@ import {
   ownCountsIn,
   ownMentionsIn,
   ownMentionsInTopics,
+  ownUnmutedCountsIn,
 } from '../flags/unread-loaders.ts';
 import { Message } from '../graphql.ts';
+import { MessageConnection } from '../graphql-matches.ts';
 import {
-  AROUND,
-  anchorIn,
+  ANCHOR_COST,
   idsPage,
-  MessageAnchor,
-  MessageConnection,
-  messagesAround,
-  sizeAround,
+  NEWEST_COUNTED,
+  narrowIn,
+  TIMELINE,
+  timelineArgs,
+  timelineComplexity,
+  timelinePage,
 } from '../graphql-pages.ts';
-import { termsIn } from '../narrow/graphql.ts';
-import { ownPolicy, topicMessages, topicNamed, topicPage } from '../topic-loaders.ts';
+import type { NarrowTerm } from '../narrow/narrow-terms.ts';
+import { topicAddress } from '../sending/links.ts';
+import { namedInId, topicId } from '../topic-ids.ts';
+import { ownPolicy, topicNamed as topicByName, topicMessages, topicMove, topicPage } from '../topic-loaders.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
-import { topicId } from '../topic-projections.ts';
-import type { Topic as ReadTopic, TopicField } from './topic-pages.ts';
+import { givenTopic, TopicRef, topicIn } from '../topic-ref.ts';
+import { MAX_RECENT, type RecentTopic, recentTopics } from './recent-topics.ts';
+import { NEWEST_FIRST, type Topic as ReadTopic, type TopicField } from './topic-pages.ts';
 import type { TopicKey } from './topics.ts';
 
-/** Source of the GraphQL type `Topic`: its channel, its name and, if known, its last message. */
+/** Source object of the resolvers of the GraphQL type `Topic`: a topic's channel, its name and, if known, its last message. */
 interface TopicSource extends TopicKey {
   /** Id of the topic's last message that the viewer can read. Absent if only the name of the topic is known. */
   readonly maxId?: number;
@@ -51,14 +59,16 @@ export const Topic = builder.objectRef<TopicSource>('Topic');
 
 builder.node(Topic, {
   description:
-    'A topic: the messages of a channel with the same topic name. Names that differ only in case (simple case folding of ' +
-    'Unicode) or normalization form are spellings of one topic. After a renaming, the messages belong to a different topic ' +
-    'with a different id.',
+    'A topic: the messages of a channel with the same topic name. Names that differ only in case (simple case ' +
+    'folding of Unicode) or normalization form are spellings of one topic. If a topic is renamed, its messages ' +
+    'belong to a different topic with a different id. `movedTo` of the former topic returns that topic.',
   // A topic has no row, so its id consists of the channel's id and the key of the topic's name.
   id: { resolve: (topic) => topicId(topic) as never },
   fields: (t) => ({
     name: t.string({
-      description: 'Name of the topic, exactly as in its last message. Empty for the empty topic.',
+      description:
+        'Name of the topic, spelled as in its last message. If all its messages were moved away, the name before ' +
+        'the move. Empty for the empty topic.',
       resolve: async (topic, _args, ctx) => (await lastIn(ctx, topic))?.name ?? topic.name,
     }),
     channel: t.field({
@@ -70,12 +80,22 @@ builder.node(Topic, {
     lastMessage: t.field({
       type: Message,
       nullable: true,
-      description: 'Last message of the topic that the viewer can read. Null if it no longer exists.',
+      description: 'Last message of the topic that the viewer can read. Null if it no longer exists, or was moved.',
       resolve: (topic, _args, ctx) => lastMessageOf(ctx, topic),
     }),
     isResolved: t.boolean({
       description: 'Whether the topic is marked as resolved. The mark is a prefix of the name.',
       resolve: ({ name }) => isResolved(name),
+    }),
+    url: t.string({
+      description:
+        'Absolute URL at which the page of the organization opens the topic. It contains the names of channel and topic.',
+      resolve: async (topic, _args, ctx) => {
+        const { channelId } = topic;
+        const [channel, last] = await Promise.all([visibleChannels(ctx).load(channelId), lastIn(ctx, topic)]);
+        const named = channel ?? { id: channelId, name: '' };
+        return pageUrl(signedIn(ctx), topicAddress(named, last?.name ?? topic.name));
+      },
     }),
     viewerVisibility: t.field({
       type: TopicVisibility,
@@ -100,74 +120,117 @@ builder.node(Topic, {
   }),
 });
 
+builder.objectField(Topic, 'movedTo', (t) =>
+  t.field({
+    type: Topic,
+    nullable: true,
+    description:
+      'If all messages of this topic were moved away: the topic that they are in now, after at most 100 moves. ' +
+      'Null while the topic has messages that the viewer can read. Also null if the viewer can read none of the ' +
+      'moved messages, or if the organization does not show moves.',
+    resolve: async (topic, _args, ctx) => {
+      if ((await lastIn(ctx, topic)) !== null) return null;
+      const move = await topicMove(ctx, topic);
+      return move === null ? null : topicAt(ctx, move.to.channelId, move.to.name);
+    },
+  }),
+);
+
 /** Loads the last message in the topic that the viewer can read. Null if it no longer exists. */
 export const lastMessageOf = async (ctx: GraphQLContext, topic: TopicSource) =>
   nodeOf(ctx, 'Message', (await lastIn(ctx, topic))?.maxId ?? null);
 
 /**
- * Loads the id of the topic's last message that the viewer can read, and the topic's name in that message (messages of a topic
- * can differ in letter case and Unicode form of its name). Null if there is no such message.
+ * Loads the id of the topic's last message that the viewer can read, and the topic's name in that message. Names of one topic
+ * can differ in letter case and Unicode form. Null if there is no such message.
  */
 async function lastIn(ctx: GraphQLContext, { channelId, name, maxId }: TopicSource): Promise<ReadTopic | null> {
-  return maxId === undefined ? topicNamed(ctx, { channelId, name }) : { name, maxId };
+  return maxId === undefined ? topicByName(ctx, { channelId, name }) : { name, maxId };
 }
 
-/** Loads the topic with a name. Null if `channelId` is null, or if the topic has no message that the viewer can read. */
+/**
+ * Loads the topic with the given name in a channel. Null if `channelId` is null, or if the topic has no message that the viewer
+ * can read.
+ */
 export async function topicAt(
   ctx: GraphQLContext,
   channelId: number | null,
   name: string,
 ): Promise<TopicSource | null> {
-  const topic = channelId === null ? null : await topicNamed(ctx, { channelId, name });
+  const topic = channelId === null ? null : await topicByName(ctx, { channelId, name });
   return channelId === null || topic === null ? null : { ...topic, channelId };
 }
 
-/** Additional complexity of a page around an anchor, because such a page is not batched with other pages. */
-const ANCHOR_COST = 10;
+/**
+ * Loads a topic like `topicAt`, or a former topic: one without messages that the viewer can read, whose messages were all moved
+ * to a topic that the viewer can read.
+ */
+async function topicOrFormer(ctx: GraphQLContext, channelId: number, name: string): Promise<TopicSource | null> {
+  const topic = await topicAt(ctx, channelId, name);
+  if (topic !== null) return topic;
+  const move = await topicMove(ctx, { channelId, name });
+  return move === null ? null : { channelId, name: move.name };
+}
+
+/** Loads a topic like `topicOrFormer`, by a name as a client writes it. */
+function topicWritten(ctx: GraphQLContext, channelId: number, name: string): Promise<TopicSource | null> {
+  if (name.includes('\0')) return Promise.resolve(null);
+  return topicOrFormer(ctx, channelId, topicNamed(signedIn(ctx).viewer.organization, name.trim()));
+}
 
 builder.objectField(Topic, 'messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: `Messages of the topic that the viewer can read, newest first. ${AROUND} It adds ${ANCHOR_COST} to the cost.`,
-      args: {
-        anchor: t.arg({
-          type: MessageAnchor,
-          required: false,
-          description: 'Message to read around. Cannot be combined with a cursor.',
-        }),
-      },
-      complexity: ({ anchor, ...page }) =>
-        anchor == null
-          ? { field: 1, multiplier: pageSize(page) }
-          : { field: 1 + ANCHOR_COST, multiplier: sizeAround(page) },
-      resolve: async (topic, { anchor, ...page }, ctx) => {
-        const { channelId, name } = topic;
-        if (anchor == null) {
-          return idsPage((place) => topicMessages(ctx).load({ channelId, name, ...place }), page, ctx);
-        }
-        const around = await anchorIn(signedIn(ctx), anchor);
-        return messagesAround(around, termsIn({ channel: { id: channelId }, topic: name }), page, ctx);
+      description: `Messages of the topic that the viewer can read. ${TIMELINE} The field adds ${ANCHOR_COST} to the cost.`,
+      args: timelineArgs(t),
+      complexity: (args) => timelineComplexity(args, ANCHOR_COST),
+      resolve: ({ channelId, name }, args, ctx) => {
+        const narrow = narrowIn(ctx, { channel: { id: channelId }, topicNamed: name });
+        const load = (page: MessagePage) => topicMessages(ctx, { channelId, name }, page);
+        const count = async () => (await load(NEWEST_COUNTED)).length;
+        return timelinePage(ctx, { narrow, count, read: (page) => idsPage(load, page, ctx) }, args);
       },
     },
     MessageConnection,
   ),
 );
 
-/**
- * Returns the key that previous versions used in topic ids: each character in lower case separately. Clients may have stored
- * such ids.
- */
-const formerKey = (name: string): string =>
-  Array.from(name, (character) => String.fromCodePoint(character.toLowerCase().codePointAt(0) ?? 0)).join('');
-
 nodeByText('Topic', async (ctx, text) => {
-  const [, digits, name = ''] = /^([1-9]\d{0,9}):(.*)$/s.exec(text) ?? [];
-  // Accepts keys of the current and of previous versions. Refuses texts that the database cannot store.
-  const isKey = name === topicKey(name) || name === formerKey(name);
-  if (!isRowId(Number(digits)) || !isKey || name.includes('\0') || !name.isWellFormed()) return null;
-  return topicAt(ctx, Number(digits), name);
+  const named = namedInId(text);
+  return named === undefined ? null : topicOrFormer(ctx, named.channelId, named.name);
 });
+
+const ABSENT = 'Null if it has no message that the viewer can read, unless `movedTo` leads to such messages.';
+
+builder.queryField('topic', (t) =>
+  t.field({
+    type: Topic,
+    nullable: true,
+    description: `A topic. ${ABSENT}`,
+    args: { by: t.arg({ type: TopicRef, description: 'The topic, by id or by channel and name.' }) },
+    resolve: async (_root, { by }, ctx) => {
+      const { channel, name } = givenTopic(by);
+      const channelId = await unlessAbsent(channelIdOf(signedIn(ctx), channel));
+      if (channelId === null) return null;
+      return by.id === undefined ? topicWritten(ctx, channelId, name) : topicOrFormer(ctx, channelId, name);
+    },
+  }),
+);
+
+builder.prismaObjectField(Channel, 'topic', (t) =>
+  t.field({
+    type: Topic,
+    nullable: true,
+    description: `The topic of the channel with this name. ${ABSENT}`,
+    args: {
+      name: t.arg.string({
+        description: 'Name of the topic. Case and Unicode normalization form do not matter. "" for the empty topic.',
+      }),
+    },
+    resolve: ({ id }, { name }, ctx) => topicWritten(ctx, id, name),
+  }),
+);
 
 builder.prismaObjectField(Message, 'topic', (t) =>
   t.field({
@@ -189,7 +252,12 @@ const LAST_WRITTEN_FIRST: OrderBy<TopicField> = { field: 'lastMessage', directio
 
 interface TopicListArguments extends ConnectionArguments {
   readonly orderBy?: OrderBy<TopicField> | null | undefined;
+  readonly nameContains?: string | null | undefined;
 }
+
+const NAME_CONTAINS =
+  'Only topics whose name contains this text. Each word of the text can also be the beginning of a word of ' +
+  'the name, in any order. Ignores case and accents. Absent: all.';
 
 builder.prismaObjectField(Channel, 'topics', (t) =>
   t.connection(
@@ -197,6 +265,7 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
       type: Topic,
       description: 'Topics with messages that the viewer can read.',
       args: {
+        nameContains: t.arg.string({ required: false, description: NAME_CONTAINS }),
         orderBy: t.arg({
           type: TopicOrder,
           required: false,
@@ -210,11 +279,99 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
   ),
 );
 
+const TopicState = builder.enumType('TopicState', {
+  description: 'State of a topic for the viewer.',
+  values: {
+    UNREAD: { value: 'unread', description: 'The topic has a message that the viewer has not read.' },
+    MENTIONED: {
+      value: 'mentioned',
+      description:
+        'The topic has a message that mentions the viewer by name, through a group or by a wildcard such as @all.',
+    },
+    FOLLOWED: { value: 'followed', description: 'The viewer follows the topic.' },
+    MUTED: { value: 'muted', description: 'The viewer has muted the topic or its channel.' },
+    RESOLVED: { value: 'resolved', description: 'The topic is marked as resolved.' },
+  } as const,
+});
+
+const TopicFilter = builder.inputType('TopicFilterInput', {
+  description:
+    'Filter for topics. A topic must meet all conditions. One of its messages must meet all conditions of `is` ' +
+    'and `not`.',
+  fields: (t) => ({
+    is: t.field({ type: [TopicState], required: false, description: 'States that the topic must have.' }),
+    not: t.field({ type: [TopicState], required: false, description: 'States that the topic must not have.' }),
+    nameContains: t.string({ required: false, description: NAME_CONTAINS }),
+  }),
+});
+
+const termsFor = ({ is, not }: typeof TopicFilter.$inferInput): NarrowTerm[] => [
+  ...(is ?? []).map((operand) => ({ operator: 'is', operand, negated: false })),
+  ...(not ?? []).map((operand) => ({ operator: 'is', operand, negated: true })),
+];
+
+/** Additional complexity of the topics of all channels, because they are computed from many messages. */
+const RECENT_COST = 50;
+
+builder.queryField('topics', (t) =>
+  t.connection(
+    {
+      type: Topic,
+      description:
+        `Topics of all channels. Contains only topics of the newest ${MAX_RECENT.toLocaleString('en')} channel ` +
+        `messages that the viewer received and that match the filter. The field adds ${RECENT_COST} to the cost.`,
+      args: {
+        filter: t.arg({ type: TopicFilter, required: false, description: 'Filter. Absent: all topics.' }),
+        orderBy: t.arg({
+          type: TopicOrder,
+          required: false,
+          defaultValue: LAST_WRITTEN_FIRST,
+          description: 'Sort order.',
+        }),
+      },
+      complexity: (args) => ({ field: 1 + RECENT_COST, multiplier: pageSize(args) }),
+      resolve: async (_root, { filter, orderBy, ...args }, ctx) => {
+        const found = await recentTopics(signedIn(ctx), termsFor(filter ?? {}));
+        return amongTopics(found, { nameContains: filter?.nameContains, orderBy, ...args });
+      },
+    },
+    TopicConnection,
+  ),
+);
+
+/** Returns the values by which a list of topics is sorted. */
+function sortedTopics({ orderBy: by, ...args }: TopicListArguments) {
+  const orderBy = by ?? LAST_WRITTEN_FIRST;
+  return { list: 'topics', orderBy, keyType: orderBy.field === 'name' ? 'string' : 'number', args } as const;
+}
+
+/** Returns a page of the given topics, without those whose name does not match `nameContains`. */
+function amongTopics(topics: readonly RecentTopic[], { nameContains, ...args }: TopicListArguments) {
+  if (nameContains != null) refuseNullBytes('nameContains', nameContains);
+  const isNamed = nameFilter(nameContains);
+  const sorted = sortedTopics(args);
+  const keyOf = ({ name, maxId }: RecentTopic) => (sorted.orderBy.field === 'name' ? topicKey(name) : maxId);
+  return sortedAmong(
+    topics.filter(({ name }) => isNamed(name)),
+    (topic) => ({ key: keyOf(topic), id: topic.channelId }),
+    sorted,
+  );
+}
+
 builder.prismaObjectFields(ChannelSubscription, (t) => ({
   unreadCount: t.int({
     description: 'Number of unread messages in the channel, including muted topics.',
     resolve: batchResolver(async (rows, ctx) => {
       const counts = await ownCountsIn(ctx);
+      return rows.map(({ channelId }) => counts.channel(channelId));
+    }),
+  }),
+  unmutedUnreadCount: t.int({
+    description:
+      'Number of unread messages in the channel that are not muted. In a muted channel, only messages of unmuted and followed ' +
+      'topics are counted.',
+    resolve: batchResolver(async (rows, ctx) => {
+      const counts = await ownUnmutedCountsIn(ctx);
       return rows.map(({ channelId }) => counts.channel(channelId));
     }),
   }),
@@ -228,24 +385,25 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
 }));
 
 /** Loads a page of a channel's topics. Pages of several channels with the same bounds and order are loaded in one batch. */
-async function topicsPage(channelId: number, { orderBy: by, ...args }: TopicListArguments, ctx: GraphQLContext) {
-  const orderBy = by ?? LAST_WRITTEN_FIRST;
-  const keyType = orderBy.field === 'name' ? 'string' : 'number';
-  const sorted = { list: 'topics', orderBy, keyType, args } as const;
-  const topics = await topicPage(ctx, { channelId, field: orderBy.field, ...keysetOf(sorted) });
-  return connectionOf(pageRead(topics, sorted), ({ name, maxId }) => ({ name, maxId, channelId }), sorted);
+async function topicsPage(channelId: number, { nameContains, ...args }: TopicListArguments, ctx: GraphQLContext) {
+  const all = async () =>
+    (await topicPage(ctx, { channelId, ...NEWEST_FIRST })).map((topic) => ({ ...topic, channelId }));
+  if (nameContains != null) return amongTopics(await all(), { nameContains, ...args });
+  const sorted = sortedTopics(args);
+  const topics = await topicPage(ctx, { channelId, field: sorted.orderBy.field, ...keysetOf(sorted) });
+  const page = connectionOf(pageRead(topics, sorted), ({ name, maxId }) => ({ name, maxId, channelId }), sorted);
+  return { ...page, totalCount: async () => (await all()).length };
 }
 
 mutation('deleteTopic', {
   ignoresIdempotencyKey: true,
   description: 'Deletes the messages of a topic, newest first. Only administrators can do this.',
-  input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
-    topic: t.string({ description: 'Name of the topic. Case and Unicode normalization form do not matter.' }),
-  }),
+  input: (t) => ({ topic: t.field({ type: TopicRef, description: 'The topic.' }) }),
   payload: () => ({
     complete: { type: 'Boolean', description: 'False if the time limit was reached. Call again to continue.' },
   }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { channelId, topic }) => ({ complete: await deleteTopic(ctx, channelId, topic) }),
+  resolve: async (ctx, { topic }) => {
+    const { channelId, name } = await topicIn(ctx, topic);
+    return { complete: await deleteTopic(ctx, channelId, name) };
+  },
 });

@@ -1,8 +1,8 @@
+import { hasProtectedHistory } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset, type Place } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
-import { hasProtectedHistory } from '../access.ts';
 
 /** A topic of a channel, derived from its messages. Contains only its name and its last message. */
 export interface Topic {
@@ -15,10 +15,13 @@ export interface Topic {
   readonly maxId: number;
 }
 
-/** Keys by which a list of topics can be sorted. */
+/** Fields by which a list of topics can be sorted. */
 export type TopicField = 'lastMessage' | 'name';
 
-/** Bounds and order of a page of topics. Sort keys are unique, so positions need no ids in addition; these are 0. */
+/**
+ * Bounds and order of a page of topics. Within a channel, no two topics have the same value of a sort field. So the ids in the
+ * bounds, which distinguish rows with equal values, are not needed and are 0.
+ */
 export interface TopicPage extends Keyset {
   readonly field: TopicField;
 }
@@ -34,19 +37,19 @@ const KEYS: Readonly<Record<TopicField, Prisma.Sql>> = {
   name: Prisma.sql`topic_key(name)`,
 };
 
-/** Properties of a channel on which it depends which messages its readers can read. */
-type Readable = Pick<Channel, 'realmId' | 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
+/** Properties of a channel that decide which of its messages its readers can read. */
+type Readable = Pick<Channel, 'organizationId' | 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
 
-/** A channel, and a user who can read it. All elements of one call belong to the same organization. */
+/** A channel, and a user who can read the channel. All channels of one call of `readTopics` belong to one organization. */
 export interface ReadChannel {
   readonly userId: number;
   readonly channel: Readable;
 }
 
 /**
- * Loads a page of topics for each pair of channel and user. All pages have the same bounds and order. A page contains topics
- * with messages that the user can read. The caller checks that the users can read the channels. Uses at most two queries, whose
- * cost grows with the number of topics and not of messages.
+ * Loads a page of topics for each pair of channel and user. All pages have the same bounds and order. A page contains the
+ * topics with at least one message that the user can read. The caller checks that the users can read the channels. Uses at most
+ * two queries. Their cost grows with the number of topics, not with the number of messages.
  *
  * @returns A function that returns the page for a user id and a channel id.
  */
@@ -82,8 +85,8 @@ interface TopicRow {
 }
 
 /**
- * Reads pages of channels without protected history. A page of such a channel does not depend on the user, so it is loaded once
- * for all of them.
+ * Reads pages of topics of channels without protected history. Such a page does not depend on the user, so it is loaded once
+ * for all users.
  */
 const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) => {
   const ids = [...new Set(open.map(({ channel }) => channel.id))];
@@ -93,17 +96,17 @@ const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) 
 type OwnRow = TopicRow & { readonly user_id: number };
 
 /**
- * Reads pages of channels with protected history, for each user. If there is only one user, the user id is a constant in the
- * query, which gives the planner better estimates.
+ * Reads pages of topics of channels with protected history, for each user. If there is only one user, the user id is a constant
+ * in the query, which gives the planner better estimates.
  */
 function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: TopicPage): Promise<OwnRow[]> {
   const [userIds, ids] = [guarded.map(({ userId }) => userId), guarded.map(({ channel }) => channel.id)];
   const users = [...new Set(userIds)];
-  const realmId = guarded[0]?.channel.realmId ?? 0;
+  const organizationId = guarded[0]?.channel.organizationId ?? 0;
   const pagesFor = (user: Prisma.Sql) => {
     const channels = Prisma.sql`
       SELECT c.id FROM unnest(${userIds}::int[], ${ids}::int[]) AS c(user_id, id) WHERE c.user_id = ${user}`;
-    return pagesOf(channels, lastReceivedBy(realmId, user), page);
+    return pagesOf(channels, lastReceivedBy(organizationId, user), page);
   };
   const [user] = users;
   if (users.length === 1) {
@@ -122,11 +125,11 @@ function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: Topic
 }
 
 /**
- * Builds the query of a page of topics for each channel.
+ * Builds the query that returns a page of topics of each channel.
  *
  * @param channels Query of the channels' `id`s.
- * @param last Query of `channel_id`, `name` and `max_id`, with one row per topic. It can use the tables `wanted` with the ids
- * of the channels, and `step` with all of their topics.
+ * @param last Query of `channel_id`, `name` and `max_id`, with one row per topic. It can use two tables: `wanted` with the ids
+ * of the channels, and `step` with all topics of these channels.
  */
 function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prisma.Sql {
   const [key, none] = [KEYS[page.field], Prisma.sql`0::bigint`];
@@ -155,16 +158,17 @@ function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prism
 const LAST_OF_ALL = Prisma.sql`SELECT channel_id, name, max_id FROM step`;
 
 /**
- * Builds the query of the last message that the user received in each topic. Equivalent to `receivedBy` in access.ts, but each
- * of its three parts can use its own index. So it does not read messages that are older than the subscription.
+ * Builds the query of the last message that the user received in each topic. The query is equivalent to `receivedBy` in
+ * access.ts, but each of the query's three parts can use its own index. So the query does not read messages that other users
+ * sent while the user was not subscribed.
  *
  * The parts are: messages sent to this channel while the user was subscribed; the user's own messages; and messages moved here
  * from a channel to which the user was subscribed. In the last part, OFFSET 0 prevents a scan of the whole channel.
  */
-const lastReceivedBy = (realmId: number, userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
+const lastReceivedBy = (organizationId: number, userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT DISTINCT ON (channel_id, key) channel_id, name, max_id FROM (
     SELECT step.channel_id, step.key, sent.name, sent.max_id
-    FROM step JOIN subscription_period p ON p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = step.channel_id
+    FROM step JOIN subscription_period p ON p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = step.channel_id
     CROSS JOIN LATERAL (
       SELECT m.topic AS name, m.id AS max_id FROM message m
       WHERE m.channel_id = step.channel_id AND topic_key(m.topic) = step.key AND m.sent_channel_id = m.channel_id
@@ -182,6 +186,6 @@ const lastReceivedBy = (realmId: number, userId: Prisma.Sql): Prisma.Sql => Pris
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
       OFFSET 0
     ) AS moved
-    WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT id FROM wanted)
+    WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT id FROM wanted)
   ) AS received (channel_id, key, name, max_id)
   ORDER BY channel_id, key, max_id DESC`;

@@ -1,17 +1,18 @@
 import type { Ctx } from '../../access/context.ts';
-import { accessChannelContent, readableBy } from '../../channels/access.ts';
+import { accessChannelContent, hasProtectedHistory, readableBy } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
-import { hasProtectedHistory, receivedBy } from '../access.ts';
+import { receivedBy } from '../access.ts';
 import type { MessagePage } from '../channel-messages.ts';
 import { NEWEST_FIRST, readTopics, type Topic, type TopicPage } from './topic-pages.ts';
 
 /**
- * Reads the topics of a channel that have messages that the viewer can read. The topic with the newest message comes first.
+ * Reads the topics of a channel, without topics in which the viewer can read no message. The topic with the newest message
+ * comes first.
  *
- * @throws BadRequestError if the channel does not exist or the viewer cannot read it.
+ * @throws NotFoundError if the channel does not exist or the viewer cannot read it.
  */
 export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);
@@ -24,8 +25,8 @@ export async function newestTopics(ctx: Ctx, channelId: number, limit: number): 
   return readAll(ctx, channel, { ...NEWEST_FIRST, limit });
 }
 
-async function readAll({ app, viewer }: Ctx, channel: Channel, page: TopicPage): Promise<readonly Topic[]> {
-  return (await readTopics(app.db, [{ userId: viewer.id, channel }], page))(viewer.id, channel.id);
+async function readAll({ work, viewer }: Ctx, channel: Channel, page: TopicPage): Promise<readonly Topic[]> {
+  return (await readTopics(work.db, [{ userId: viewer.id, channel }], page))(viewer.id, channel.id);
 }
 
 /** Channel and name of a topic. */
@@ -63,24 +64,28 @@ interface Named {
   readonly name: string;
 }
 
-/** Reads messages of topics, in the order of `keys`. A list is empty if the viewer cannot read the channel. */
+/**
+ * Reads pages of messages of topics, in the order of `keys`. The page of a topic is empty if the viewer cannot read its
+ * channel.
+ */
 async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: MessagePage): Promise<(readonly Named[])[]> {
-  const { app, viewer } = ctx;
+  const { work, viewer } = ctx;
   const ids = [...new Set(keys.map(({ channelId }) => channelId))].filter(isRowId);
   const where = { AND: [{ id: { in: ids } }, await readableBy(ctx)] };
-  const channels = new Map((await app.db.channel.findMany({ where })).map((channel) => [channel.id, channel]));
+  const channels = new Map((await work.db.channel.findMany({ where })).map((channel) => [channel.id, channel]));
   const places = keys.flatMap(({ channelId, name }, place) => {
     const channel = channels.get(channelId);
     return channel === undefined ? [] : [{ place, name, channel, userId: viewer.id }];
   });
-  const rows = await readPlaces(app.db, places, page);
+  const rows = await readPlaces(work.db, places, page);
   const found = Map.groupBy(rows, ({ place }) => place);
   return keys.map((_, place) => (found.get(place) ?? []).map(({ id, name }) => ({ id: Number(id), name })));
 }
 
 /**
- * Finds topics like `findTopics`, but each for the given user, who must be able to read the channel. The user matters only in
- * channels with protected history. At most two queries, for any number of topics and users.
+ * Finds topics like `findTopics`, but each topic for a given user. The caller checks that this user can read the topic's
+ * channel. The result depends on the user only in channels with protected history. Uses at most two queries, for any number of
+ * topics and users.
  */
 export async function findTopicsIn(
   db: SqlClient,
@@ -140,12 +145,12 @@ const WHOLE_LIST: MessagePage = {
 };
 
 /**
- * Returns whether the user received a message in the topic. Equivalent to `receivedBy` in access.ts, but each of its three
- * parts can use its own index.
+ * Returns whether the user received a message in the topic. The condition is equivalent to `receivedBy` in access.ts, but each
+ * of its three parts can use its own index.
  */
 export async function hasReceivedInTopic(
   db: SqlClient,
-  { realmId, userId }: { readonly realmId: number; readonly userId: number },
+  { organizationId, userId }: { readonly organizationId: number; readonly userId: number },
   channelId: number,
   topic: string,
 ): Promise<boolean> {
@@ -158,7 +163,7 @@ export async function hasReceivedInTopic(
         WHERE m.channel_id = p.channel_id AND topic_key(m.topic) = topic_key(${topic}) AND m.sent_channel_id = m.channel_id
           AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) LIMIT 1
       ) AS sent
-      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = ${channelId}
+      WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = ${channelId}
     ) OR EXISTS (
       SELECT FROM message m
       WHERE m.sender_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
@@ -166,7 +171,7 @@ export async function hasReceivedInTopic(
       SELECT FROM subscription_period p
       JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
-      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
+      WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
     ) AS received`,
   );
   return row?.received === true;

@@ -23,12 +23,12 @@ interface TypingPayload {
   readonly empty_topic_name: string;
 }
 
-/** Stored name of the topic of the message. Null for a direct message. */
+/** Stored name of the topic of the message that a user types or edits. Null for a direct message. */
 export interface TypingTopic {
   readonly topic: string | null;
 }
 
-// Typing events are ephemeral: they are not delivered after a minute, because they are outdated then.
+// Typing events are ephemeral: after a minute they are outdated, and no longer delivered.
 const typing = (op: TypingOp) =>
   defineEvent('typing', op, (payload: TypingPayload) => payload, {
     ephemeral: true,
@@ -41,7 +41,10 @@ const typing = (op: TypingOp) =>
     },
   });
 
-/** Events that are sent to recipients of the message who have enabled typing notifications. */
+/**
+ * Events that a user has started or stopped typing. Their recipients are recipients of the message who have enabled typing
+ * notifications.
+ */
 export const typingEvents = { start: typing('start'), stop: typing('stop') } as const;
 
 /** Payload of the event that a user has started or stopped editing a message. */
@@ -69,7 +72,10 @@ const typingEdit = (op: TypingOp) =>
     }),
   });
 
-/** Events that are sent to users who can read the message and have enabled typing notifications. */
+/**
+ * Events that a user has started or stopped editing a message. Their recipients are users who can read the message and have
+ * enabled typing notifications.
+ */
 export const typingEditEvents = { start: typingEdit('start'), stop: typingEdit('stop') } as const;
 
 const wireTypist = z.strictObject({ user_id: z.int(), email: z.string() });

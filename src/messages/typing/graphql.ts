@@ -3,21 +3,23 @@ import { projectedFromEvent } from '../../api/graphql/schema/event-projections.t
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
-import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { channelReference } from '../../channels/event-projections.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { messageReference } from '../event-projections.ts';
 import { Message } from '../graphql.ts';
-import { MessageTarget } from '../sending/message-target.ts';
+import { MessageTarget, targetIn } from '../sending/message-target.ts';
 import { TYPING_OPS, type TypingTopic, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
 const TypingOperation = builder.enumType('TypingOperation', {
   description: 'Change of the typing status.',
   values: {
-    START: { value: 'start', description: 'The viewer is typing. Clients repeat it while the viewer types.' },
+    START: {
+      value: 'start',
+      description: 'The viewer is typing. Clients send `START` repeatedly while the viewer types.',
+    },
     STOP: { value: 'stop', description: 'The viewer has stopped typing.' },
   } as const,
 });
@@ -26,7 +28,6 @@ const TOLD = 'The typing status that was sent.';
 
 mutation('setTyping', {
   ignoresIdempotencyKey: true,
-  errors: [ChannelDoesNotExistError],
   description:
     'Notifies users or the subscribers of a channel that the viewer is typing a message to them or has stopped.',
   input: (t) => ({
@@ -34,7 +35,8 @@ mutation('setTyping', {
     to: t.field({ type: MessageTarget, description: 'Target of the message that is being typed.' }),
   }),
   payload: () => ({ operation: { type: TypingOperation, description: TOLD } }),
-  resolve: async (ctx, { operation, to: { topic, direct } }) => {
+  resolve: async (ctx, { operation, to: given }) => {
+    const { topic, direct } = await targetIn(ctx, given);
     const to = topic === undefined ? { userIds: direct } : { channel: topic.channel, topic: topic.name };
     await setTyping(ctx, operation, to);
     return { operation };
@@ -130,7 +132,7 @@ for (const op of TYPING_OPS) {
       recipients: t.field({
         type: [User],
         nullable: { list: false, items: true },
-        description: 'Recipients of this event, for a direct message. Empty for a channel message.',
+        description: 'For a direct message: the users who receive this event. Empty for a channel message.',
         ...projectedFromEvent(
           userReference,
           ({ event }: EventSource<EditTypingBody, TypingTopic>) => event.recipient.user_ids ?? [],

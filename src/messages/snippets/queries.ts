@@ -1,8 +1,0 @@
-import type { SqlClient } from '../../platform/db/client.ts';
-
-/** Returns the total length of a user's snippets, in code points. */
-export async function snippetsLength(db: SqlClient, authorId: number): Promise<number> {
-  const [held] = await db.$queryRaw<{ length: number | null }[]>`
-    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${authorId}`;
-  return held?.length ?? 0;
-}
