@@ -7,15 +7,14 @@ import { administersBot } from './bot-administrators.ts';
 import type { WireBot, WireDefaults } from './bot-wire.ts';
 import { wireDefaults } from './bot-wire.ts';
 
-// Recipients: the users who can administer the bot, which are its owner and administrators. Data of a bot that all users
-// can see is sent in user events.
+// Recipients: the bot's owner and all administrators. Data of a bot that all users can see is sent in events about users.
 
 /** The columns that determine which users can administer a bot. */
 type Subject = Pick<User, 'id' | 'role' | 'botOwnerId'>;
 
 interface Payload {
   readonly bot: { readonly user_id: number } & Partial<WireDefaults>;
-  /** Role and owner of the bot. Absent in events of previous versions. */
+  /** The role and the owner of the bot. Absent in events of previous versions. */
   readonly subject?: Pick<User, 'role' | 'botOwnerId'>;
 }
 
@@ -24,8 +23,8 @@ export interface ProjectedBot {
   readonly id: number;
   readonly hearsAllPublicChannels: boolean | undefined;
   /**
-   * Undefined if the event does not contain the role and owner of the bot. Administrators also receive events of bots that only
-   * owners can administer.
+   * Whether the recipient can administer the bot. It can be false, because administrators also receive events about bots that
+   * only organization owners can administer. Undefined if the event does not contain the role and owner of the bot.
    */
   readonly isAdministered: boolean | undefined;
 }
@@ -44,7 +43,7 @@ const RULES = {
 
 const subjectOf = ({ role, botOwnerId }: Subject) => ({ role, botOwnerId });
 
-/** Event that a bot was added, or that the recipient can now administer it. */
+/** Event that a bot was added, or that the recipient became the owner of the bot or an administrator. */
 export const botAdded = defineEvent(
   'realm_bot',
   'add',
@@ -52,7 +51,7 @@ export const botAdded = defineEvent(
   { ...RULES, render: ({ bot }) => ({ type: 'realm_bot', op: 'add', bot }) },
 );
 
-/** A change of one of a bot's own settings. */
+/** One changed default of a bot, by its name on the wire, with the new value. */
 export type BotChange = { [K in keyof WireDefaults]: { readonly [P in K]: WireDefaults[K] } }[keyof WireDefaults];
 
 export const botUpdated = defineEvent(
@@ -65,7 +64,7 @@ export const botUpdated = defineEvent(
   { ...RULES, render: ({ bot }) => ({ type: 'realm_bot', op: 'update', bot }) },
 );
 
-/** Event that the recipient can no longer administer the bot. */
+/** Event that the recipient is now neither the owner of the bot nor an administrator. */
 export const botLost = defineEvent('realm_bot', 'delete', (userId: number) => ({ bot: { user_id: userId } }));
 
 const ADMINISTERING = 'users who can administer the bot: its owner and administrators';

@@ -1,102 +1,118 @@
 import type { Ctx } from '../access/context.ts';
-import { type ChannelActor, channelActor, insufficientPermission, mayInRealm } from '../access/permissions/require.ts';
+import {
+  type ChannelActor,
+  channelActor,
+  insufficientPermission,
+  mayInOrganization,
+  requireInOrganization,
+} from '../access/permissions/require.ts';
 import { type Audience, either, everyone, roleAtMost, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { botOwnerChanged } from '../people/events.ts';
 import type { Tx } from '../platform/db/client.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../platform/errors.ts';
-import { ADMINISTRATOR, isAdministrator, isOwner } from '../platform/roles.ts';
+import { ConflictError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { ADMINISTRATOR, isAdministrator, isOwner, OWNER } from '../platform/roles.ts';
 import { requireWithin } from '../platform/totals.ts';
 import { botAdded, botLost } from './bot-events.ts';
 import { readWireBots } from './bot-wire.ts';
 import { isNameTaken } from './new-user.ts';
 
-/** Returns the audience of a bot's own events: its owner and administrators. */
+/** Returns the audience of the events about a bot: its owner and all administrators. */
 export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audience =>
   either(roleAtMost(ADMINISTRATOR), users(botOwnerId === null ? [] : [botOwnerId]));
 
-/** Sends the data of a new bot to its owner and to administrators. Other users cannot see this data. */
+/** Emits `botAdded` for a new bot. Recipients: the bot's owner and all administrators. */
 export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void> {
-  for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire, bot), administratorsOf(bot));
+  for (const wire of await readWireBots(tx, bot.organizationId, [bot]))
+    emit(botAdded(wire, bot), administratorsOf(bot));
 }
 
 /**
- * Returns whether the viewer can create bots. Bots themselves cannot.
+ * Returns whether the viewer can create bots. Always false if the viewer is a bot.
  *
- * @param actor The viewer, as an actor for checks of permissions.
+ * @param actor The viewer, with the role groups and the current time.
  */
 export const mayCreateBots = (actor: ChannelActor, { user }: Ctx['viewer']): boolean =>
-  mayInRealm(actor, 'can_create_bots_group') && user.botType === null;
+  mayInOrganization(actor, 'can_create_bots_group') && user.botType === null;
 
-/** Checks that the viewer can create bots. @throws BadRequestError if the viewer cannot. */
+/** Checks that the viewer can create bots. @throws ForbiddenError if the viewer cannot. */
 export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>, ctx: Ctx): Promise<void> {
   const { viewer } = ctx;
-  if (!mayCreateBots(await channelActor(tx, viewer, ctx.app.now()), viewer)) throw insufficientPermission();
+  if (viewer.user.botType !== null)
+    throw insufficientPermission({ schemaMessage: 'Bots cannot create or reactivate bots.' });
+  requireInOrganization(await channelActor(tx, viewer, ctx.app.now()), 'can_create_bots_group');
 }
 
 /**
- * Checks that a user can own one more bot. Deactivated bots count, because their owners still receive their data. The caller
- * must hold the lock of the organization's row.
+ * Checks that a user can own one more bot. Deactivated bots count, because the owner still receives the data of these bots. The
+ * caller must hold the lock of the organization's row.
  *
- * @throws TotalReachedError if the user would own too many bots.
+ * @throws TotalReachedError if the user would own more than 200 bots.
  */
 export async function requireRoomForBot(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
   requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { botOwnerId: id } })));
 }
 
 /**
- * Checks that the viewer can reactivate a bot. Only owners can reactivate a bot with the owner role, because its API key grants
- * the rights of an owner and the viewer may become the owner of the bot.
+ * Checks that the viewer can reactivate a bot. Only organization owners can reactivate a bot with the owner role: the viewer
+ * may become the owner of the bot, and the bot's API key grants the rights of that role.
  *
  * @throws UnauthorizedPrincipalError if the bot has the owner role and the viewer does not.
- * @throws BadRequestError if the viewer cannot create bots, or an active user has the bot's name.
+ * @throws ForbiddenError if the viewer cannot create bots.
+ * @throws ConflictError if an active user has the bot's name.
  */
 export async function requireMayReactivateBot(tx: Tx, ctx: Ctx, bot: User): Promise<void> {
-  if (isOwner(bot.role) && !isOwner(ctx.viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
+  if (isOwner(bot.role) && !isOwner(ctx.viewer.role)) throw new UnauthorizedPrincipalError(OWNER);
   await requireMayCreateBots(tx, ctx);
-  if (await isNameTaken(tx, bot.realmId, bot.fullName, bot.id)) {
-    throw new BadRequestError(
+  if (await isNameTaken(tx, bot.organizationId, bot.fullName, bot.id)) {
+    throw new ConflictError(
       `There is already an active bot named "${bot.fullName}" in this organization. ` +
         'To reactivate this bot, you must rename or deactivate the other one first.',
+      { parameter: 'user_id' },
     );
   }
 }
 
 /** Changes the owner of a bot, and notifies all users. The transaction must hold the lock of the organization's row. */
 export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User, 'id' | 'role'>): Promise<void> {
-  const { id, realmId, botOwnerId } = bot;
+  const { id, organizationId, botOwnerId } = bot;
   const former =
-    botOwnerId === null ? null : await tx.user.findUnique({ where: { realmId_id: { realmId, id: botOwnerId } } });
-  const after = await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { botOwnerId: owner.id } });
+    botOwnerId === null
+      ? null
+      : await tx.user.findUnique({ where: { organizationId_id: { organizationId, id: botOwnerId } } });
+  const after = await tx.user.update({
+    where: { organizationId_id: { organizationId, id } },
+    data: { botOwnerId: owner.id },
+  });
   if (former !== null && !isAdministrator(former.role)) emit(botLost(id), users([former.id]));
   if (!isAdministrator(owner.role)) {
-    for (const wire of await readWireBots(tx, realmId, [after])) emit(botAdded(wire, after), users([owner.id]));
+    for (const wire of await readWireBots(tx, organizationId, [after])) emit(botAdded(wire, after), users([owner.id]));
   }
   emit(botOwnerChanged(id, owner.id), everyone());
 }
 
 /**
- * Notifies a user whose role changed about the bots of other owners. A new administrator receives `botAdded` for each bot, a
- * former administrator `botLost`.
+ * Notifies a user about the bots of other owners, after a change of the user's role. A new administrator receives `botAdded`
+ * for each of these bots, and a former administrator receives `botLost`.
  */
 export async function botsAfterRoleChange(
   tx: Tx,
   emit: Emit,
-  { id, realmId }: Pick<User, 'id' | 'realmId'>,
+  { id, organizationId }: Pick<User, 'id' | 'organizationId'>,
   { oldRole, newRole }: { oldRole: number; newRole: number },
 ): Promise<void> {
   if (isAdministrator(oldRole) === isAdministrator(newRole)) return;
   const bots = await tx.user.findMany({
     where: {
-      realmId,
+      organizationId,
       botType: { not: null },
       isSystem: false,
       OR: [{ botOwnerId: null }, { botOwnerId: { not: id } }],
     },
     orderBy: { id: 'asc' },
   });
-  const wires = await readWireBots(tx, realmId, bots);
+  const wires = await readWireBots(tx, organizationId, bots);
   for (const [i, bot] of bots.entries()) {
     const wire = wires[i];
     if (wire === undefined) continue;

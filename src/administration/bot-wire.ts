@@ -3,7 +3,7 @@ import type { User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import type { Wire } from '../platform/wire.ts';
 
-/** Default channels of a bot. */
+/** Defaults of a bot in wire format. Default channels are given by name. */
 export const wireDefaults = z.object({
   default_sending_stream: z.string().nullable(),
   default_events_register_stream: z.string().nullable(),
@@ -11,19 +11,21 @@ export const wireDefaults = z.object({
 });
 export type WireDefaults = Wire<typeof wireDefaults>;
 
-/** The data of a bot that only its administrators can see. */
+/** The data of a bot that only the bot's owner and administrators can see. */
 export interface WireBot extends WireDefaults {
   readonly user_id: number;
-  /** Services of outgoing webhooks and embedded bots. Always empty, because there are no such bots. */
+  /**
+   * Services of outgoing webhooks and embedded bots. Always empty, because users can create only bots of the type `generic`.
+   */
   readonly services: readonly never[];
 }
 
 export type BotDefaults = Pick<User, 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
 
-/** Returns a function that maps the id of a default channel of the bots to its name. Reads all names with one query. */
+/** Returns a function that returns the name of a bot's default channel by the channel's id. Reads all names with one query. */
 export async function channelNames(
   db: Pick<Tx, 'channel'>,
-  realmId: number,
+  organizationId: number,
   bots: readonly BotDefaults[],
 ): Promise<(id: number | null) => string | null> {
   const ids = bots.flatMap((bot) =>
@@ -31,7 +33,7 @@ export async function channelNames(
   );
   if (ids.length === 0) return () => null;
   const rows = await db.channel.findMany({
-    where: { realmId, id: { in: [...new Set(ids)] } },
+    where: { organizationId, id: { in: [...new Set(ids)] } },
     select: { id: true, name: true },
   });
   const names = new Map(rows.map(({ id, name }) => [id, name]));
@@ -53,9 +55,9 @@ export const toWireBot = (bot: User, nameOf: (id: number | null) => string | nul
 /** Converts bots to wire format, with the names of their default channels. */
 export async function readWireBots(
   db: Pick<Tx, 'channel'>,
-  realmId: number,
+  organizationId: number,
   bots: readonly User[],
 ): Promise<WireBot[]> {
-  const nameOf = await channelNames(db, realmId, bots);
+  const nameOf = await channelNames(db, organizationId, bots);
   return bots.map((bot) => toWireBot(bot, nameOf));
 }

@@ -1,4 +1,4 @@
-import type { Realm, User } from '../generated/prisma/client.ts';
+import type { Organization, User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { oneLine, queueMail } from '../platform/mail/outbox.ts';
 
@@ -6,17 +6,17 @@ import { oneLine, queueMail } from '../platform/mail/outbox.ts';
  * Notifies a user by email of a change of their credentials, within the transaction of the change.
  *
  * @param subject Topic of the email, such as "Your password".
- * @param happened A sentence that states the change. Names in it must be on one line.
+ * @param happened A sentence that states the change. Names in it must contain no line breaks.
  */
 export function queueSecurityMail(
   tx: Tx,
-  { id: realmId, name }: Pick<Realm, 'id' | 'name'>,
+  { id: organizationId, name }: Pick<Organization, 'id' | 'name'>,
   { email: to }: Pick<User, 'email'>,
   { subject, happened }: { readonly subject: string; readonly happened: string },
 ): Promise<void> {
   const place = oneLine(name);
   return queueMail(tx, {
-    realmId,
+    organizationId,
     to,
     subject: `${subject} for ${place}`,
     body: `Hello,

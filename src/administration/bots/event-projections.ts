@@ -3,7 +3,7 @@ import type { ProjectedBot } from '../bot-events.ts';
 
 const botReference = referenceProjection('Bot', { withNumber: false });
 
-/** Event projection of the data of a bot that only its administrators can see. */
+/** Event projection of the GraphQL type `Bot`. Only users who can administer a bot can see this object. */
 const botFacts = new EventProjection<ProjectedBot>(
   'Bot',
   { idOf: ({ id }) => id },
@@ -15,17 +15,20 @@ const databaseId = ({ id }: ProjectedBot) => id;
 
 const administered = new EventProjection<ProjectedBot>('User', identity, {
   databaseId,
-  bot: { facts: botFacts, of: (bot) => (bot.isAdministered === true ? bot : null) },
+  bot: { projection: botFacts, of: (bot) => (bot.isAdministered === true ? bot : null) },
 });
-/** Event projection for a change of a bot setting other than `hearsAllPublicChannels`. */
+/** Event projection of the `User` of a bot, for events that do not contain `hearsAllPublicChannels`. */
 const administeredReference = new EventProjection<ProjectedBot>('User', identity, {
   databaseId,
-  bot: { facts: botReference, of: (bot) => (bot.isAdministered === true ? bot.id : null) },
+  bot: { projection: botReference, of: (bot) => (bot.isAdministered === true ? bot.id : null) },
 });
-/** Event projection for an event that does not contain whether the recipient can administer the bot. */
+/**
+ * Event projection of the `User` of a bot, for events of previous versions: whether the recipient can administer the bot is
+ * unknown.
+ */
 const unknown = new EventProjection<ProjectedBot>('User', identity, { databaseId });
 
-/** Returns the event projection of the bot's user in an event about the bot. */
+/** Returns the event projection of the `User` of a bot, for an event about the bot. */
 export function projectionOf({ facts }: { readonly facts: ProjectedBot }): EventProjection<ProjectedBot> {
   if (facts.isAdministered === undefined) return unknown;
   return facts.hearsAllPublicChannels === undefined ? administeredReference : administered;
@@ -35,5 +38,5 @@ export function projectionOf({ facts }: { readonly facts: ProjectedBot }): Event
 export const lostBot = new EventProjection<number>(
   'User',
   { idOf: (id) => id },
-  { databaseId: (id) => id, bot: { facts: botReference, of: () => null } },
+  { databaseId: (id) => id, bot: { projection: botReference, of: () => null } },
 );

@@ -9,11 +9,12 @@ import { type EventSource, eventType } from '../../api/graphql/schema/event-type
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodeType, unlessAbsent } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
+import { UserRole } from '../../api/graphql/schema/user-role.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import type { User as UserRow } from '../../generated/prisma/client.ts';
-import { BY_ID, SORTED, User, UserConnection, UserOrder, UserRole, usersPage } from '../../people/graphql.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { BY_ID, SORTED, User, UserConnection, UserOrder, usersPage } from '../../people/graphql.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { administersBot } from '../bot-administrators.ts';
 import type { ProjectedBot } from '../bot-events.ts';
@@ -24,12 +25,12 @@ import { lostBot, projectionOf } from './event-projections.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { administeredBots, createBot, deactivateBot, ownBots, updateBot } from './service.ts';
 
-/** Loads the decrypted API keys of bots, by bot id. Only for viewers who can administer them. */
+/** Loads the decrypted API keys of bots, by bot id. The caller must have checked that the viewer can administer the bots. */
 const keys = perOperation(
   (ctx) =>
     new DataLoader<number, string>(async (ids) => {
-      const { app, realmId } = signedIn(ctx);
-      const rows = await app.db.apiKey.findMany({ where: { realmId, userId: { in: [...ids] } } });
+      const { app, work, organizationId } = signedIn(ctx);
+      const rows = await work.db.apiKey.findMany({ where: { organizationId, userId: { in: [...ids] } } });
       const byUser = new Map(rows.map(({ userId, sealed }) => [userId, app.keys.open(sealed)]));
       return ids.map((id) => byUser.get(id) ?? new Error(`No API key of user ${id}`));
     }),
@@ -40,13 +41,13 @@ type BotRow = Pick<UserRow, 'id' | 'defaultSendingChannelId' | 'defaultEventsCha
 const HEARS =
   "Whether the bot's event queues receive messages of all public channels, unless a queue sets its own value.";
 const SENDING = 'Channel to which the program of the bot sends by default. The service only stores it.';
-const EVENTS = "Channel whose messages the bot's event queues receive, unless a queue sets its own narrow.";
+const EVENTS = "Channel whose messages the bot's event queues receive, unless a queue sets its own filter (`narrow`).";
 
 const Bot = builder.objectRef<BotRow>('Bot');
 
 builder.node(Bot, {
   description: 'Properties of a bot that only users who can administer it can see.',
-  // A `Bot` has the same number as its user.
+  // A `Bot` has the row id of its user.
   id: { resolve: ({ id }) => id },
   fields: (t) => ({
     apiKey: t.string({
@@ -55,8 +56,8 @@ builder.node(Bot, {
         'key, because their responses are stored.',
       resolve: ({ id }, _args, ctx) => {
         requireRecentSignIn(signedIn(ctx));
-        if (ctx.app.transaction !== undefined)
-          throw new BadRequestError('API keys are not returned to requests with an idempotency key');
+        if (ctx.work.transaction !== undefined)
+          throw new ValidationError('API keys are not returned to requests with an idempotency key');
         return keys(ctx).load(id);
       },
     }),
@@ -150,7 +151,7 @@ mutation('createBot', {
   description:
     'Creates a bot that the viewer owns. For users with the permission to create bots. A new bot is subscribed to ' +
     'no channel, so its queues receive direct messages only. Next step: call `subscribe` with the bot in `userIds`.',
-  // The response may contain the bot's API key.
+  // Not stored under an idempotency key, because the response may contain the bot's API key.
   ignoresIdempotencyKey: true,
   input: (t) => ({
     fullName: t.string({ description: FULL_NAME }),
@@ -170,7 +171,7 @@ mutation('createBot', {
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({ user: { type: User, description: 'The new bot.' } }),
-  errors: [UnauthorizedPrincipalError, BadImageError, PasswordRequiredError],
+  errors: [BadImageError, PasswordRequiredError],
   resolve: async (ctx, { fullName, shortName, image, currentPassword, ...defaults }) => {
     const bot = {
       ...{ fullName, shortName, avatar: image ?? undefined, defaults: toDefaults(defaults) },
@@ -182,9 +183,9 @@ mutation('createBot', {
 
 mutation('updateBot', {
   description:
-    'Updates a bot. Omitted fields do not change. For its owner and administrators. Only administrators can change ' +
-    'its role.',
-  // The response may contain the bot's API key.
+    'Updates a bot. Omitted fields do not change. For the owner of the bot and administrators. Only administrators can ' +
+    'change its role.',
+  // Not stored under an idempotency key, because the response may contain the bot's API key.
   ignoresIdempotencyKey: true,
   input: (t) => ({
     botId: t.id({ ...refersTo('User'), description: 'Id of the bot.' }),
@@ -203,16 +204,21 @@ mutation('updateBot', {
     }),
     hearsAllPublicChannels: t.boolean({ required: false, description: HEARS }),
     image: t.field({ type: 'File', required: false, description: IMAGE }),
+    currentPassword: t.string({
+      required: false,
+      description: `Used with \`role\` and \`ownerId\`. ${CURRENT_PASSWORD}`,
+    }),
   }),
   payload: () => ({ user: { type: User, description: 'The bot after the change.' } }),
-  errors: [UnauthorizedPrincipalError, BadImageError],
-  resolve: async (ctx, { botId, fullName, role, ownerId, image, ...defaults }) => ({
+  errors: [BadImageError, PasswordRequiredError],
+  resolve: async (ctx, { botId, fullName, role, ownerId, image, currentPassword, ...defaults }) => ({
     user: (
       await updateBot(ctx, botId, {
         fullName: fullName ?? undefined,
         role: role ?? undefined,
         ownerId: ownerId ?? undefined,
         avatar: image ?? undefined,
+        currentPassword: currentPassword ?? undefined,
         defaults: toDefaults(defaults),
       })
     ).bot,
@@ -220,10 +226,9 @@ mutation('updateBot', {
 });
 
 mutation('deactivateBot', {
-  description: 'Deactivates a bot. For its owner and administrators.',
+  description: 'Deactivates a bot. For the owner of the bot and administrators.',
   input: (t) => ({ botId: t.id({ ...refersTo('User'), description: 'Id of the bot.' }) }),
   payload: () => ({ user: { type: User, description: 'The deactivated bot.' } }),
-  errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { botId }) => ({ user: await deactivateBot(ctx, botId) }),
 });
 
@@ -241,7 +246,7 @@ mutation('regenerateApiKey', {
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({ apiKey: { type: 'String', description: 'The new API key.' } }),
-  errors: [UnauthorizedPrincipalError, PasswordRequiredError],
+  errors: [PasswordRequiredError],
   resolve: async (ctx, { botId, currentPassword }) => {
     const password = currentPassword ?? undefined;
     return {
@@ -265,7 +270,7 @@ const BotSetting = builder.enumType('BotSetting', {
 
 const SETTINGS = ['default_sending_stream', 'default_events_register_stream', 'default_all_public_streams'] as const;
 
-/** Field options for the bot's user, in events that are sent to the users who can administer it. */
+/** Options of the event field `user`, which shows the bot that the event is about. */
 const administered = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, ProjectedBot>) => facts);
 
 eventType<unknown, ProjectedBot>(

@@ -70,8 +70,8 @@ export const getBots = endpoint({
   async handle(ctx) {
     const bots = await listOwnBots(ctx);
     const nameOf = await channelNames(
-      ctx.app.db,
-      ctx.realmId,
+      ctx.work.db,
+      ctx.organizationId,
       bots.map(({ bot }) => bot),
     );
     return {
@@ -97,7 +97,7 @@ export const postBot = endpoint({
     'with `POST /users/me/subscriptions`, either as the bot, or as its owner with the `user_id` of the bot in ' +
     '`principals`. The bot authenticates with `email` and `api_key`.',
   permission: 'users with the permission to create bots',
-  // The response contains an API key.
+  // Not stored under an idempotency key, because the response contains an API key.
   ignoresIdempotencyKey: true,
   params: {
     full_name: text(z.string(), { description: 'Full name of the bot, at most 100 characters.', example: 'Build Bot' }),
@@ -150,16 +150,20 @@ export const patchBot = endpoint({
       description: ROLES_MEANING,
     }).optional(),
     bot_owner_id: json(z.int(), { description: 'Id of the new owner.' }).optional(),
+    current_password: text(z.string(), {
+      description: `Used with \`role\` and \`bot_owner_id\`. ${CURRENT_PASSWORD}`,
+    }).optional(),
     ...defaultParams,
     file: file({ description: `Avatar of the bot: ${IMAGE}` }).optional(),
   },
   reply: { full_name: z.string(), avatar_url: z.string(), bot_owner: z.string().optional(), ...wireDefaults.shape },
-  async handle(ctx, { bot_id, full_name, role, bot_owner_id, file, ...defaults }) {
+  async handle(ctx, { bot_id, full_name, role, bot_owner_id, current_password, file, ...defaults }) {
     const { bot, owner, nameOf } = await updateBot(ctx, bot_id, {
       fullName: full_name,
       role,
       ownerId: bot_owner_id,
       avatar: file,
+      currentPassword: current_password,
       defaults: toDefaults(defaults),
     });
     return {
@@ -208,7 +212,7 @@ export const postBotKey = endpoint({
   summary: "Replace a bot's API key",
   description: 'The old key becomes invalid immediately.',
   permission: "the bot's owner and administrators",
-  // The response contains an API key.
+  // Not stored under an idempotency key, because the response contains an API key.
   ignoresIdempotencyKey: true,
   params: { bot_id: inPath(z.int(), { description: 'Id of the bot.' }), current_password: currentPassword },
   reply: { api_key: z.string() },
@@ -224,7 +228,7 @@ export const postOwnKey = endpoint({
   equivalents: ['regenerateApiKey'],
   summary: 'Replace your API key',
   description: 'The old key becomes invalid immediately.',
-  // The response contains an API key.
+  // Not stored under an idempotency key, because the response contains an API key.
   ignoresIdempotencyKey: true,
   params: { current_password: currentPassword },
   reply: { api_key: z.string() },

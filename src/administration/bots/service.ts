@@ -1,4 +1,6 @@
+import { requireAddress } from '../../access/address.ts';
 import type { Ctx } from '../../access/context.ts';
+import { insufficientPermission } from '../../access/permissions/require.ts';
 import { requireAdministrator, requireMember } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { transact } from '../../events/log.ts';
@@ -6,12 +8,12 @@ import type { User } from '../../generated/prisma/client.ts';
 import { readAvatar, setAvatar } from '../../people/avatars/service.ts';
 import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { requireFullName } from '../../people/full-name.ts';
-import { lockRealm } from '../../people/locks.ts';
+import { lockOrganization } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError, UnauthorizedPrincipalError, ValidationError } from '../../platform/errors.ts';
 import { domainOf } from '../../platform/hosts.ts';
 import { isRowId } from '../../platform/ids.ts';
-import { isAdministrator, isOwner } from '../../platform/roles.ts';
+import { ADMINISTRATOR, isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
 import { administersBot } from '../bot-administrators.ts';
 import { giveBotTo, requireMayCreateBots, requireRoomForBot } from '../bot-owners.ts';
 import { channelNames } from '../bot-wire.ts';
@@ -19,7 +21,7 @@ import { deactivateBotOf } from '../deactivation/service.ts';
 import { checkNewUser, isNameTaken, type MadeUser, refusingTakenAddress } from '../new-user.ts';
 import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
 import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
-import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts';
+import { type DefaultsEdit, publishDefaults, requireDefaults } from './defaults.ts';
 
 /** Properties of a new bot. */
 export interface NewBot {
@@ -40,7 +42,10 @@ export interface NewBot {
  *
  * @returns The bot and its API key.
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws BadRequestError if the viewer cannot create bots, or if type, name, email address or a channel is invalid.
+ * @throws ForbiddenError if the viewer cannot create bots.
+ * @throws ValidationError if type, name or short name is invalid.
+ * @throws ConflictError if the name or the email address is in use.
+ * @throws NotFoundError if a channel does not exist or the viewer cannot read it.
  * @throws BadImageError if the avatar is not a readable image.
  * @throws PasswordRequiredError and the other errors of `requireProof`.
  * @throws TotalReachedError if the viewer would own more than 200 bots, deactivated ones included.
@@ -50,59 +55,91 @@ export async function createBot(
   { fullName, shortName, type = GENERIC_BOT, defaults = {}, avatar, currentPassword }: NewBot,
 ): Promise<MadeUser & BotSurroundings> {
   requireMember(ctx);
-  const { app, realmId, viewer } = ctx;
-  if (type !== GENERIC_BOT) throw new BadRequestError('Invalid bot type');
-  await requireMayCreateBots(app.db, ctx);
+  const { app, work, organizationId, viewer } = ctx;
+  if (type !== GENERIC_BOT) throw new ValidationError('Invalid bot type', { parameter: 'bot_type', value: type });
+  await requireMayCreateBots(work.db, ctx);
   await requireProof(ctx, currentPassword);
-  if (shortName.trim() === '') throw new BadRequestError('Bad name or username');
-  const email = `${shortName.trim()}-bot@${domainOf(app.config, viewer.realm.subdomain)}`;
-  const row = await checkNewUser(app, viewer.realm, { email, fullName, botType: GENERIC_BOT, botOwnerId: viewer.id });
+  if (shortName.trim() === '') {
+    throw new ValidationError('Bad name or username', {
+      parameter: 'short_name',
+      minimum: 1,
+      schemaMessage: 'The short name cannot be blank.',
+    });
+  }
+  const email = requireAddress(`${shortName.trim()}-bot@${domainOf(app.config, viewer.organization.subdomain)}`, {
+    parameter: 'short_name',
+    schemaMessage: 'The short name does not form a valid email address.',
+  });
+  const row = await checkNewUser(app, viewer.organization, {
+    email,
+    fullName,
+    botType: GENERIC_BOT,
+    botOwnerId: viewer.id,
+  });
   const image = avatar === undefined ? undefined : await readAvatar(ctx, avatar);
-  return refusingTakenAddress(() =>
+  const insert = () =>
     transact(ctx, async (tx, emit) => {
-      await lockRealm(tx, realmId);
+      await lockOrganization(tx, organizationId);
       const now = await asOfNow(tx, ctx);
       await requireMayCreateBots(tx, now);
-      if (await isNameTaken(tx, realmId, row.fullName)) throw new BadRequestError('Name is already in use.');
+      if (await isNameTaken(tx, organizationId, row.fullName)) throw nameTaken();
       await requireRoomForBot(tx, viewer);
       const whole = { ...row, ...(await requireDefaults(tx, now, defaults)) };
-      const made = await introduceUser(tx, emit, now, now.viewer.realm, whole);
+      const made = await introduceUser(tx, emit, now, now.viewer.organization, whole);
       const user = image === undefined ? made.user : await setAvatar(tx, emit, made.user, image);
       return { ...made, user, ...(await surroundingsOf(tx, user)) };
-    }),
-  );
+    });
+  return refusingTakenAddress(insert, 'short_name');
 }
 
+const nameTaken = () => new ConflictError('Name is already in use.', { parameter: 'full_name' });
+
 /**
- * Returns a bot if the viewer can administer it, as its owner or as an administrator. If another user's bot has the owner
- * role, the viewer must be an owner, because the bot's API key grants its rights.
+ * Returns a bot that the viewer can administer, as its owner or as an administrator. If another user's bot has the owner role,
+ * the viewer must be an organization owner, because the bot's API key grants the rights of that role.
  *
- * @throws BadRequestError if the bot does not exist or the viewer cannot administer it.
- * @throws UnauthorizedPrincipalError if the viewer is a guest, or is not an owner although the bot requires one.
+ * @throws NotFoundError if the bot does not exist.
+ * @throws ForbiddenError if the viewer cannot administer the bot.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or if the bot has the owner role and the viewer does not.
  */
 export async function accessBot(db: Pick<Tx, 'user'>, ctx: Ctx, botId: number): Promise<User> {
   requireMember(ctx);
-  const { viewer, realmId } = ctx;
-  const where = { realmId, id: botId, botType: { not: null }, isSystem: false };
+  const { viewer, organizationId } = ctx;
+  const where = { organizationId, id: botId, botType: { not: null }, isSystem: false };
   const bot = isRowId(botId) ? await db.user.findFirst({ where }) : null;
-  if (bot === null) throw new BadRequestError('No such bot');
+  if (bot === null) throw noSuchBot(botId);
   if (bot.botOwnerId === viewer.id) return bot;
-  if (!isAdministrator(viewer.role)) throw new BadRequestError('Insufficient permission');
-  if (isOwner(bot.role) && !isOwner(viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
+  if (!isAdministrator(viewer.role)) throw insufficientPermission({ role: ADMINISTRATOR, parameter: 'bot_id' });
+  if (isOwner(bot.role) && !isOwner(viewer.role)) throw new UnauthorizedPrincipalError(OWNER);
   return bot;
 }
 
-/** Returns the bots among the users with these ids that the viewer can administer. */
-export async function administeredBots({ app, realmId, viewer }: Ctx, ids: readonly number[]): Promise<User[]> {
-  const where = { realmId, id: { in: [...ids] }, botType: { not: null }, isSystem: false };
-  const bots = await app.db.user.findMany({ where });
+const noSuchBot = (id: number) =>
+  new NotFoundError('No such bot', {
+    type: 'User',
+    id,
+    parameter: 'bot_id',
+    schemaMessage: 'There is no bot with this id.',
+  });
+
+/** Returns the bots that the viewer can administer, among the users with the given ids. */
+export async function administeredBots({ work, organizationId, viewer }: Ctx, ids: readonly number[]): Promise<User[]> {
+  const where = { organizationId, id: { in: [...ids] }, botType: { not: null }, isSystem: false };
+  const bots = await work.db.user.findMany({ where });
   return bots.filter((bot) => administersBot(viewer, bot));
 }
 
 /** Returns the filter for the viewer's own active bots. */
-export const ownBots = ({ id, realm }: Ctx['viewer']) => ({ realmId: realm.id, botOwnerId: id, isActive: true });
+export const ownBots = ({ id, organization }: Ctx['viewer']) => ({
+  organizationId: organization.id,
+  botOwnerId: id,
+  isActive: true,
+});
 
-/** Data returned with a changed bot. Read in the transaction, because afterwards it may be inaccessible. */
+/**
+ * Data that a request returns besides the changed bot. It is read in the transaction of the change, because the change can end
+ * the viewer's access to the bot.
+ */
 export interface BotSurroundings {
   readonly owner: User | null;
   /** Returns the name of a default channel by its id. */
@@ -113,8 +150,10 @@ async function surroundingsOf(tx: Tx, bot: User): Promise<BotSurroundings> {
   const owner =
     bot.botOwnerId === null
       ? null
-      : await tx.user.findUnique({ where: { realmId_id: { realmId: bot.realmId, id: bot.botOwnerId } } });
-  return { owner, nameOf: await channelNames(tx, bot.realmId, [bot]) };
+      : await tx.user.findUnique({
+          where: { organizationId_id: { organizationId: bot.organizationId, id: bot.botOwnerId } },
+        });
+  return { owner, nameOf: await channelNames(tx, bot.organizationId, [bot]) };
 }
 
 /** Fields of a bot to change. Absent fields stay unchanged. */
@@ -125,16 +164,21 @@ export interface BotEdit {
   readonly ownerId?: number | undefined;
   readonly defaults?: DefaultsEdit | undefined;
   readonly avatar?: Uint8Array | undefined;
+  /** The viewer's own password, as proof of identity. Used for changes of the role and the owner. */
+  readonly currentPassword?: string | undefined;
 }
 
 /**
  * Updates a bot. No event is sent for values that do not change.
  *
  * @returns The bot after the change.
- * @throws BadRequestError, UnauthorizedPrincipalError as in `accessBot`.
- * @throws BadRequestError if a name, role, owner or channel is invalid.
+ * @throws The errors of `accessBot`.
+ * @throws ValidationError if the name, role or owner is invalid.
+ * @throws ConflictError if the name is in use or the owner is deactivated.
+ * @throws NotFoundError if the owner or a channel does not exist.
  * @throws UnauthorizedPrincipalError if the role changes and the viewer is not an administrator.
  * @throws BadImageError if the avatar is not a readable image.
+ * @throws PasswordRequiredError and the other errors of `requireProof` if the role or owner is given.
  */
 export async function updateBot(
   ctx: Ctx,
@@ -145,9 +189,10 @@ export async function updateBot(
   const { role, ownerId } = edit;
   const fullName = edit.fullName === undefined ? undefined : requireFullName(edit.fullName);
   if (role !== undefined) requireRole(role);
+  if (role !== undefined || ownerId !== undefined) await requireProof(ctx, edit.currentPassword);
   const image = edit.avatar === undefined ? undefined : await readAvatar(ctx, edit.avatar);
   return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, ctx.realmId);
+    await lockOrganization(tx, ctx.organizationId);
     const now = await asOfNow(tx, ctx);
     const bot = await accessBot(tx, now, botId);
     const defaults = await requireDefaults(tx, now, edit.defaults ?? {});
@@ -158,29 +203,39 @@ export async function updateBot(
       await requireRoleChange(tx, now, bot, role);
     }
     if (fullName !== undefined && fullName !== bot.fullName) {
-      if (await isNameTaken(tx, ctx.realmId, fullName, bot.id)) throw new BadRequestError('Name is already in use.');
+      if (await isNameTaken(tx, ctx.organizationId, fullName, bot.id)) throw nameTaken();
       await rename(tx, emit, now, bot, fullName);
     }
     if (role !== undefined && role !== bot.role) await changeRole(tx, emit, now, bot, role);
-    await tellDefaults(
+    await publishDefaults(
       tx,
       emit,
       bot,
-      await tx.user.update({ where: { realmId_id: { realmId: bot.realmId, id: bot.id } }, data: defaults }),
+      await tx.user.update({
+        where: { organizationId_id: { organizationId: bot.organizationId, id: bot.id } },
+        data: defaults,
+      }),
     );
     if (image !== undefined) await setAvatar(tx, emit, bot, image);
     if (owner !== undefined) await giveBotTo(tx, emit, bot, owner);
-    const after = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: bot.realmId, id: bot.id } } });
+    const after = await tx.user.findUniqueOrThrow({
+      where: { organizationId_id: { organizationId: bot.organizationId, id: bot.id } },
+    });
     return { bot: after, ...(await surroundingsOf(tx, after)) };
   });
 }
 
-async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Promise<User> {
-  const where = { realmId, id: ownerId, isSystem: false };
+async function requireOwnerToBe(tx: Tx, { organizationId }: Ctx, ownerId: number): Promise<User> {
+  const where = { organizationId, id: ownerId, isSystem: false };
   const owner = isRowId(ownerId) ? await tx.user.findFirst({ where }) : null;
-  if (owner === null) throw new BadRequestError('Failed to change owner, no such user');
-  if (!owner.isActive) throw new BadRequestError('Failed to change owner, user is deactivated');
-  if (owner.botType !== null) throw new BadRequestError("Failed to change owner, bots can't own other bots");
+  const parameter = 'bot_owner_id';
+  if (owner === null) {
+    throw new NotFoundError('Failed to change owner, no such user', { type: 'User', id: ownerId, parameter });
+  }
+  if (!owner.isActive) throw new ConflictError('Failed to change owner, user is deactivated', { parameter });
+  if (owner.botType !== null) {
+    throw new ValidationError("Failed to change owner, bots can't own other bots", { parameter });
+  }
   await requireRoomForBot(tx, owner);
   return owner;
 }
@@ -188,7 +243,7 @@ async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Prom
 /**
  * Deactivates a bot, and returns it. Does nothing if the bot is already deactivated.
  *
- * @throws BadRequestError, UnauthorizedPrincipalError as in `accessBot`.
+ * @throws The errors of `accessBot`.
  */
 export async function deactivateBot(ctx: Ctx, botId: number): Promise<User> {
   return deactivateBotOf(ctx, (tx, now) => accessBot(tx, now, botId));
@@ -204,13 +259,13 @@ export interface KeyedBot {
  * Returns the viewer's own active bots with their API keys, oldest first.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws PasswordRequiredError in a session whose sign-in is not recent.
+ * @throws PasswordRequiredError in a session whose sign-in was more than ten minutes ago.
  */
 export async function listOwnBots(ctx: Ctx): Promise<KeyedBot[]> {
   requireMember(ctx);
   requireRecentSignIn(ctx);
-  const { app, viewer } = ctx;
-  const rows = await app.db.user.findMany({
+  const { app, work, viewer } = ctx;
+  const rows = await work.db.user.findMany({
     where: ownBots(viewer),
     include: { apiKey: true },
     orderBy: [{ joinedAt: 'asc' }, { id: 'asc' }],

@@ -17,10 +17,11 @@ import { eraseMail } from '../../platform/mail/outbox.ts';
 import { storedAfter } from '../../platform/setting.ts';
 import { ERASED_NAME } from './scrub-log.ts';
 
-/** Data of a deactivated user to delete. */
+/** Data to delete when a user is deactivated. */
 export interface Erasure {
   /**
-   * Whether to erase name, email address, image, status, profile and settings, and everything that only the user could read.
+   * Whether to erase the user's name, email address, image, status, profile and settings, and everything that only the user
+   * could read.
    */
   readonly profile?: boolean | undefined;
   readonly publicChannelMessages?: boolean | undefined;
@@ -29,9 +30,9 @@ export interface Erasure {
 }
 
 /**
- * Erases a user's name, email address, image, status, profile, settings and credentials. Also erases everything that only they
- * could read: drafts, scheduled messages, reminders, snippets, topic policies, alert words, views, stored responses and email.
- * The transaction must hold the lock of the organization's row.
+ * Erases a user's name, email address, image, status, profile, settings and credentials. Also deletes everything that only the
+ * user could read: drafts, scheduled messages, reminders, snippets, topic visibility policies, alert words, navigation views,
+ * stored responses to idempotent requests, and emails. The transaction must hold the lock of the organization's row.
  *
  * @param formerAddresses Email addresses that the user had or requested before. Emails that contain them are deleted too.
  */
@@ -42,25 +43,26 @@ export async function eraseProfile(
   user: User,
   formerAddresses: readonly string[],
 ): Promise<void> {
-  const { realmId, id } = user;
+  const { organizationId, id } = user;
   if (user.fullName !== ERASED_NAME) emit(userRenamed(id, ERASED_NAME), everyone());
-  // A bot keeps its email address: it has no mailbox, and the API uses the address as its name.
+  // A bot keeps its email address: the address belongs to no mailbox, and it is the name of the bot in the API.
   const email = user.botType === null ? standInAddress(id) : user.email;
-  const nameless = await tx.user.update({
-    where: { realmId_id: { realmId, id } },
+  const withoutName = await tx.user.update({
+    where: { organizationId_id: { organizationId, id } },
     data: { fullName: ERASED_NAME, email, passwordHash: null },
   });
   if (email !== user.email) for (const event of addressErased(user, email)) emit(event, everyone());
   const hidden = user.botType === null ? { email_address_visibility: VISIBLE_TO_NOBODY } : {};
   const change = { now: ctx.app.now(), isOwn: false };
-  // Clears the time zone first: the events about changed visibility contain the user's data at that time.
-  const somewhere = await writeSettings(tx, emit, nameless, { timezone: '' }, change);
-  await writeSettings(tx, emit, somewhere, hidden, change);
+  // Clears the time zone first, because the events about the changed visibility of the address contain the user's current time
+  // zone.
+  const withoutTimeZone = await writeSettings(tx, emit, withoutName, { timezone: '' }, change);
+  await writeSettings(tx, emit, withoutTimeZone, hidden, change);
   const settings = storedAfter(USER_SETTINGS, {}, hidden);
-  await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { settings } });
+  await tx.user.update({ where: { organizationId_id: { organizationId, id } }, data: { settings } });
   await eraseAvatar(tx, emit, user);
   await clearStatus(tx, emit, user);
-  const values = await tx.profileValue.findMany({ where: { realmId, userId: id }, orderBy: { fieldId: 'asc' } });
+  const values = await tx.profileValue.findMany({ where: { organizationId, userId: id }, orderBy: { fieldId: 'asc' } });
   const none = values.map(({ fieldId }) => ({ fieldId, value: null }));
   await setProfileValues(tx, emit, user, none, { changesAll: true });
   await eraseOwnRows(tx, emit, ctx, user, formerAddresses);
@@ -74,14 +76,14 @@ async function eraseOwnRows(
   tx: Tx,
   emit: Emit,
   ctx: Ctx,
-  { realmId, id, email, botType }: User,
+  { organizationId, id, email, botType }: User,
   formerAddresses: readonly string[],
 ): Promise<void> {
-  const where = { realmId, userId: id };
+  const where = { organizationId, userId: id };
   const wanted = await tx.emailChange.findMany({ where, select: { newEmail: true } });
-  await tx.draft.deleteMany({ where: { realmId, authorId: id } });
-  await tx.savedSnippet.deleteMany({ where: { realmId, authorId: id } });
-  await tx.scheduledMessage.deleteMany({ where: { realmId, ownerId: id } });
+  await tx.draft.deleteMany({ where: { organizationId, authorId: id } });
+  await tx.savedSnippet.deleteMany({ where: { organizationId, authorId: id } });
+  await tx.scheduledMessage.deleteMany({ where: { organizationId, ownerId: id } });
   await tx.userTopic.deleteMany({ where });
   await tx.alertWord.deleteMany({ where });
   await tx.navigationView.deleteMany({ where });
@@ -90,41 +92,44 @@ async function eraseOwnRows(
   await tx.idempotencyRecord.deleteMany({ where });
   await tx.$executeRaw`
     UPDATE event_queue SET client_name = '', options = jsonb_set(options, '{narrow}', '[]')
-    WHERE realm_id = ${realmId} AND user_id = ${id}`;
+    WHERE realm_id = ${organizationId} AND user_id = ${id}`;
   await replaceKey(tx, emit, ctx, id);
   const addresses = [email, ...formerAddresses, ...wanted.map(({ newEmail }) => newEmail)];
-  if (botType === null) await eraseMail(tx, realmId, addresses);
-  await eraseLogged(tx, emit, realmId, onlyFor(id));
+  if (botType === null) await eraseMail(tx, organizationId, addresses);
+  await eraseLogged(tx, emit, organizationId, onlyFor(id));
 }
 
-/** A message that is pending deletion. */
-export interface Doomed {
+/** A message to delete when its sender is deactivated. */
+export interface PendingDeletion {
   readonly id: number;
   /** Channel of the message. Null for a direct message. */
   readonly channelId: number | null;
 }
 
-/** Returns the oldest messages of a user that are pending deletion, at most `limit`. */
+/** Returns the oldest messages of a user that `erasure` selects for deletion, at most `limit`. */
 export async function messagesToErase(
   tx: SqlClient,
-  { id, realmId }: Pick<User, 'id' | 'realmId'>,
+  { id, organizationId }: Pick<User, 'id' | 'organizationId'>,
   erasure: Erasure,
   limit: number,
-): Promise<Doomed[]> {
+): Promise<PendingDeletion[]> {
   const classes = classesOf(erasure, Prisma.sql`m.channel_id`);
   if (classes.length === 0) return [];
   const rows = await tx.$queryRaw<{ id: bigint; channel_id: number | null }[]>`
     SELECT m.id, m.channel_id FROM message m LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
-    WHERE m.sender_id = ${id} AND m.realm_id = ${realmId} AND (${Prisma.join(classes, ' OR ')})
+    WHERE m.sender_id = ${id} AND m.realm_id = ${organizationId} AND (${Prisma.join(classes, ' OR ')})
     ORDER BY m.id LIMIT ${limit}`;
   return rows.map((row) => ({ id: Number(row.id), channelId: row.channel_id }));
 }
 
-/** Deletes the operator's copies of messages that the user sent and that were deleted before, also from the event log. */
+/**
+ * Deletes the copies that the service had stored for the operator of messages that the user sent and that were deleted earlier.
+ * Also deletes the data of these messages in the event log. `erasure` selects the kinds of messages.
+ */
 export async function eraseDeletedMessages(
   tx: Tx,
   emit: Emit,
-  { id, realmId }: Pick<User, 'id' | 'realmId'>,
+  { id, organizationId }: Pick<User, 'id' | 'organizationId'>,
   erasure: Erasure,
 ): Promise<void> {
   const classes = classesOf(erasure, Prisma.sql`d.channel_id`);
@@ -132,11 +137,16 @@ export async function eraseDeletedMessages(
   const copies = await tx.$queryRaw<{ id: bigint; sent_event_id: bigint }[]>`
     SELECT d.id, (d.body->>'sent_event_id')::bigint AS sent_event_id
     FROM deleted_message d LEFT JOIN channel c ON c.realm_id = d.realm_id AND c.id = d.channel_id
-    WHERE d.realm_id = ${realmId} AND d.sender_id = ${id} AND (${Prisma.join(classes, ' OR ')})`;
-  await eraseCopies(tx, emit, realmId, copies);
+    WHERE d.realm_id = ${organizationId} AND d.sender_id = ${id} AND (${Prisma.join(classes, ' OR ')})`;
+  await eraseCopies(tx, emit, organizationId, copies);
 }
 
-/** Returns SQL conditions on the channel `c` of a message. A message is to be erased if any of them is true. */
+/**
+ * Returns SQL conditions on a message and its channel `c`. A message is to be deleted if any of the conditions is true. Returns
+ * no condition if `erasure` selects no messages.
+ *
+ * @param channelId SQL expression for the channel id of the message, which is null for a direct message.
+ */
 const classesOf = (
   { publicChannelMessages, privateChannelMessages, directMessages }: Erasure,
   channelId: Prisma.Sql,

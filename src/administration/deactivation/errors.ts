@@ -1,7 +1,8 @@
 import { defineError } from '../../platform/errors.ts';
 
 /**
- * The error if the viewer cannot be deactivated: `entity` is "user" for the last user, "organization owner" for the last owner.
+ * The error for a viewer who cannot be deactivated. `entity` is "user" for the only active user, and "organization owner" for
+ * the only owner.
  */
 export class CannotDeactivateLastUserError extends defineError(
   'CANNOT_DEACTIVATE_LAST_USER',

@@ -6,7 +6,6 @@ import { errorType } from '../../api/graphql/schema/errors.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { User } from '../../people/graphql.ts';
-import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isOwner } from '../../platform/roles.ts';
 import { administersBot } from '../bot-administrators.ts';
 import { CannotDeactivateLastUserError } from './errors.ts';
@@ -29,13 +28,14 @@ builder.prismaObjectField(User, 'viewerCanDeactivate', (t) =>
 );
 
 const Erasure = builder.inputType('ErasureInput', {
-  description: 'Data to delete when a user is deactivated, of the user and their bots.',
+  description: 'Data of a user and their bots that is deleted when the user is deactivated.',
   fields: (t) => ({
     profile: t.boolean({
       required: false,
       description:
-        'Whether to erase the name, email address, avatar, status, profile, settings and credentials, and the drafts, ' +
-        'scheduled messages, reminders, snippets, topic policies and alert words. Default: false.',
+        'Whether to erase the name, email address, avatar, status, profile, settings, credentials and consent to video ' +
+        'calls, and the drafts, scheduled messages, reminders, snippets, topic policies, alert words and navigation views. ' +
+        'Default: false.',
     }),
     publicChannelMessages: t.boolean({
       required: false,
@@ -43,11 +43,11 @@ const Erasure = builder.inputType('ErasureInput', {
     }),
     privateChannelMessages: t.boolean({
       required: false,
-      description: 'Whether to delete the messages sent to private channels. Default: false.',
+      description: 'Whether to delete the messages that they sent to private channels. Default: false.',
     }),
     directMessages: t.boolean({
       required: false,
-      description: 'Whether to delete the direct messages sent. Default: false.',
+      description: 'Whether to delete the direct messages that they sent. Default: false.',
     }),
   }),
 });
@@ -65,7 +65,7 @@ mutation('deactivateUser', {
     }),
   }),
   payload: () => ({ user: { type: User, description: 'The deactivated user.' } }),
-  errors: [UnauthorizedPrincipalError, UserDeactivatedError],
+  errors: [UserDeactivatedError],
   resolve: async (ctx, { userId, erase, notificationComment }) => {
     const erasure = erase && {
       profile: erase.profile ?? false,
@@ -105,6 +105,6 @@ mutation('reactivateUser', {
     'bot with the owner role.',
   input: (t) => ({ userId: t.id({ ...refersTo('User'), description: 'Id of the user.' }) }),
   payload: () => ({ user: { type: User, description: 'The user after the change.' } }),
-  errors: [UnauthorizedPrincipalError, UserDeactivatedError],
+  errors: [UserDeactivatedError],
   resolve: async (ctx, { userId }) => ({ user: await reactivateUser(ctx, userId) }),
 });

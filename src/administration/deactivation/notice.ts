@@ -1,5 +1,5 @@
-import type { App } from '../../access/context.ts';
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Runtime } from '../../access/context.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
@@ -11,22 +11,22 @@ import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
  */
 export function mailDeactivation(
   tx: Tx,
-  { config }: App,
-  realm: Realm,
+  { config }: Runtime,
+  organization: Organization,
   { email, fullName }: Pick<User, 'email' | 'fullName'>,
   comment: string,
 ): Promise<void> {
-  const place = oneLine(realm.name);
+  const place = oneLine(organization.name);
   const lines = [
     `Hello ${oneLine(fullName)},`,
     '',
-    `your account ${email} at ${place} (${urlOf(config, realm.subdomain)}) has been deactivated.`,
+    `your account ${email} at ${place} (${urlOf(config, organization.subdomain)}) has been deactivated.`,
     'You can no longer sign in to it.',
     ...(comment === '' ? [] : ['', 'The administrators have added this comment:', '', comment]),
     '',
   ];
   return queueMail(tx, {
-    realmId: realm.id,
+    organizationId: organization.id,
     to: email,
     subject: `Your account at ${place} has been deactivated`,
     body: lines.join('\n'),

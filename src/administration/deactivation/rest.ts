@@ -20,8 +20,8 @@ export const deleteUser = endpoint({
     'The bots of the user are deactivated too. `actions` has four booleans, all false by default: ' +
     '`delete_profile`, `delete_public_channel_messages`, `delete_private_channel_messages` and ' +
     '`delete_direct_messages`. `delete_profile` erases the name, email address, avatar, status, profile, ' +
-    'settings, password and API key, the drafts, scheduled messages, reminders, snippets, topic policies, alert words and ' +
-    'queued email, and all of this data in the event log. The operator keeps no copy of erased data.',
+    'settings, password, API key and consent to video calls, the drafts, scheduled messages, reminders, snippets, topic ' +
+    'policies, alert words, navigation views and queued email, and all of this data in the event log. The operator keeps no copy of erased data.',
   permission: 'administrators; only owners can deactivate an owner',
   params: {
     user_id: inPath(z.int(), { description: 'Id of the user.' }),

@@ -1,12 +1,13 @@
 import { standInAddress } from '../../access/address.ts';
+import type { Scope } from '../../access/context.ts';
 import { noRecipients } from '../../events/audience.ts';
 import { logErased } from '../../events/erase-logged.ts';
-import { type ChangeScope, type Emit, transact } from '../../events/log.ts';
+import { type Emit, transact } from '../../events/log.ts';
 import { readCounter } from '../../events/log-reads.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
-/** Number of event ids that one transaction covers. */
+/** Number of consecutive event ids in one batch. */
 const BATCH = 5_000;
 
 /** Name that replaces the name of an erased user. */
@@ -14,24 +15,24 @@ export const ERASED_NAME = 'Deleted user';
 
 /** A user whose data is scrubbed from the event log. */
 export interface Scrubbed extends Pick<User, 'id' | 'email' | 'botType'> {
-  /** Addresses that the user had or requested before, and that no other user has. In lower case. */
+  /** Email addresses in lower case that the user had or requested before, and that no other user has now. */
   readonly formerAddresses: readonly string[];
 }
 
 /**
  * Replaces the names, email addresses, time zones, status texts and profile values of users in the organization's event log, up
- * to its current end. Events about other users stay unchanged. Each batch of ids is one transaction, so that other changes of
- * the organization do not wait for all of them.
+ * to its current end. Events about other users stay unchanged. Each batch of event ids has its own transaction, so that other
+ * changes of the organization wait for one batch at most.
  *
- * @param after Id up to which the events are already scrubbed.
- * @returns Id up to which the events are scrubbed now.
+ * @param after Id of the event up to which the log is already scrubbed.
+ * @returns Id of the event up to which the log is scrubbed now.
  */
-export async function scrubLog(scope: ChangeScope, users: readonly Scrubbed[], after: number): Promise<number> {
-  const { realmId } = scope;
-  const { lastId, prunedThrough } = await readCounter(scope.app.db, realmId);
+export async function scrubLog(scope: Scope, users: readonly Scrubbed[], after: number): Promise<number> {
+  const { organizationId } = scope;
+  const { lastId, prunedThrough } = await readCounter(scope.work.db, organizationId);
   for (let from = Math.max(after, prunedThrough); from < lastId; from += BATCH) {
     await transact(scope, async (tx, emit) => {
-      const through = await scrubBatch(tx, realmId, users, from);
+      const through = await scrubBatch(tx, organizationId, users, from);
       if (through !== undefined) emit(logErased(through), noRecipients());
     });
   }
@@ -39,17 +40,19 @@ export async function scrubLog(scope: ChangeScope, users: readonly Scrubbed[], a
 }
 
 /**
- * Scrubs the rest of the log when the events of a change are logged. Other changes may have logged events with the users'
- * data in the meantime. These are scrubbed while the log is locked. Events of the change itself must not contain such
- * data.
+ * Scrubs the events that were logged after `scrubLog` read the log. The scrub runs in the transaction of `emit`, when that
+ * transaction logs its own events. The event log is locked at that time, so no other change can log data of the users
+ * afterwards. The transaction's own events must not contain such data.
+ *
+ * @param after Id of the event up to which the log is already scrubbed.
  */
-export function scrubRest(emit: Emit, realmId: number, users: readonly Scrubbed[], after: number): void {
+export function scrubRest(emit: Emit, organizationId: number, users: readonly Scrubbed[], after: number): void {
   let scrubbedThrough = after;
   let changedThrough: number | undefined;
   emit.reading(async (tx) => {
-    const { lastId, prunedThrough } = await readCounter(tx, realmId);
+    const { lastId, prunedThrough } = await readCounter(tx, organizationId);
     for (let from = Math.max(scrubbedThrough, prunedThrough); from < lastId; from += BATCH) {
-      changedThrough = (await scrubBatch(tx, realmId, users, from)) ?? changedThrough;
+      changedThrough = (await scrubBatch(tx, organizationId, users, from)) ?? changedThrough;
     }
     scrubbedThrough = lastId;
     return changedThrough === undefined ? [] : [{ event: logErased(changedThrough), audience: noRecipients() }];
@@ -57,19 +60,19 @@ export function scrubRest(emit: Emit, realmId: number, users: readonly Scrubbed[
 }
 
 /**
- * Scrubs the events of one batch of ids after `from`.
+ * Scrubs one batch of events: the `BATCH` ids after `from`.
  *
- * @returns Id of the last event that was changed. Undefined if there was none.
+ * @returns Id of the last event that was changed. Undefined if no event was changed.
  */
 async function scrubBatch(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   users: readonly Scrubbed[],
   from: number,
 ): Promise<number | undefined> {
   const needles = users.flatMap((user) => addressesOf(user).map((email) => JSON.stringify(email)));
   const rows = await tx.$queryRaw<{ id: bigint; payload: unknown }[]>`
-    SELECT id, payload FROM event WHERE realm_id = ${realmId} AND id > ${from} AND id <= ${from + BATCH}
+    SELECT id, payload FROM event WHERE realm_id = ${organizationId} AND id > ${from} AND id <= ${from + BATCH}
       AND (type IN ('realm_user', 'user_status') OR payload::text ~ ${aboutAny(users)} OR EXISTS (
         SELECT FROM unnest(${needles}::text[]) AS needle WHERE strpos(lower(payload::text), needle) > 0))`;
   const changed = rows.flatMap(({ id, payload }) => {
@@ -80,22 +83,22 @@ async function scrubBatch(
   await tx.$executeRaw`
     UPDATE event e SET payload = scrubbed.payload
     FROM jsonb_to_recordset(${JSON.stringify(changed)}::jsonb) AS scrubbed(id bigint, payload jsonb)
-    WHERE e.realm_id = ${realmId} AND e.id = scrubbed.id`;
+    WHERE e.realm_id = ${organizationId} AND e.id = scrubbed.id`;
   return Math.max(...changed.map(({ id }) => id));
 }
 
 const ID_KEYS = ['user_id', 'userId', 'sender_id', 'id'] as const;
 
 /**
- * Returns a regular expression that matches the text of payloads in which an object has the id of one of the users. The
- * previous names of a user are not stored elsewhere, so they cannot be searched for.
+ * Returns a regular expression that matches the text of event payloads in which an object has the id of one of the users.
+ * Searches for ids and not for names, because a user's previous names are stored only in the event log.
  */
 const aboutAny = (users: readonly Scrubbed[]): string =>
   `"(${ID_KEYS.join('|')})": (${users.map(({ id }) => id).join('|')})[,}]`;
 
 const addressesOf = ({ email, formerAddresses }: Scrubbed): string[] => [email.toLowerCase(), ...formerAddresses];
 
-/** Returns a copy of a payload without the names, email addresses and other data of the users. Their ids stay. */
+/** Returns a copy of an event payload without the names, email addresses and other data of the users. The users' ids stay. */
 export function withoutPersons(payload: unknown, users: readonly Scrubbed[]): unknown {
   if (typeof payload === 'string') return withoutAddress(payload, users);
   if (Array.isArray(payload)) return payload.map((item) => withoutPersons(item, users));
@@ -121,13 +124,13 @@ function withoutAddress(text: string, users: readonly Scrubbed[]): string {
 type Replacement = (value: unknown, user: Scrubbed) => unknown;
 
 /**
- * Returns the API address of an erased user, in place of any earlier address. A bot's address stays, because the API uses it as
- * the bot's name.
+ * Returns the placeholder address of an erased user, in place of any address of the user. A bot's address stays, because it is
+ * the name of the bot in the API.
  */
 const replaceAddress: Replacement = (value, { id, botType }) =>
   typeof value === 'string' && botType === null ? standInAddress(id) : value;
 
-/** Replacements for the values of an object about an erased user, by key. */
+/** Functions that replace values of an object about an erased user, by key of the value. */
 const REPLACEMENTS: ReadonlyMap<string, Replacement> = new Map<string, Replacement>([
   ...['full_name', 'fullName', 'sender_full_name'].map((key) => [key, () => ERASED_NAME] as const),
   ...['email', 'new_email', 'sender_email'].map((key) => [key, replaceAddress] as const),

@@ -1,32 +1,37 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
-import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain } from './service.ts';
-import { toWire, wireRealmDomain } from './wire.ts';
+import {
+  addOrganizationDomain,
+  listOrganizationDomains,
+  removeOrganizationDomain,
+  updateOrganizationDomain,
+} from './service.ts';
+import { toWire, wireOrganizationDomain } from './wire.ts';
 
 const domain = inPath(z.string(), { description: 'An allowed domain.', example: 'example.com' });
 const allow_subdomains = json(z.boolean(), {
-  description: 'Whether email addresses of its subdomains are allowed too.',
+  description: 'Whether email addresses of subdomains of the domain are allowed too.',
 });
 
-export const getRealmDomains = endpoint({
+export const getOrganizationDomains = endpoint({
   method: 'GET',
   path: '/realm/domains',
   auth: 'basic',
-  equivalents: ['realmDomains'],
+  equivalents: ['organizationDomains'],
   summary: 'List the allowed domains',
   params: {},
-  reply: { domains: z.array(wireRealmDomain) },
+  reply: { domains: z.array(wireOrganizationDomain) },
   async handle(ctx) {
-    return { domains: (await listRealmDomains(ctx)).map(toWire) };
+    return { domains: (await listOrganizationDomains(ctx)).map(toWire) };
   },
 });
 
-export const postRealmDomain = endpoint({
+export const postOrganizationDomain = endpoint({
   method: 'POST',
   path: '/realm/domains',
   auth: 'basic',
-  equivalents: ['addRealmDomain'],
+  equivalents: ['addOrganizationDomain'],
   summary: 'Add an allowed domain',
   permission: 'owners',
   params: {
@@ -38,36 +43,36 @@ export const postRealmDomain = endpoint({
   },
   reply: { new_domain: z.tuple([z.int(), z.string()]) },
   async handle(ctx, { domain, allow_subdomains }) {
-    const added = await addRealmDomain(ctx, { domain, allowSubdomains: allow_subdomains });
+    const added = await addOrganizationDomain(ctx, { domain, allowSubdomains: allow_subdomains });
     return { new_domain: [added.id, added.domain] as const };
   },
 });
 
-export const patchRealmDomain = endpoint({
+export const patchOrganizationDomain = endpoint({
   method: 'PATCH',
   path: '/realm/domains/{domain}',
   auth: 'basic',
-  equivalents: ['updateRealmDomain'],
+  equivalents: ['updateOrganizationDomain'],
   summary: 'Update an allowed domain',
   permission: 'owners',
   params: { domain, allow_subdomains },
   reply: {},
   async handle(ctx, { domain, allow_subdomains }) {
-    await updateRealmDomain(ctx, domain, allow_subdomains);
+    await updateOrganizationDomain(ctx, domain, allow_subdomains);
   },
 });
 
-export const deleteRealmDomain = endpoint({
+export const deleteOrganizationDomain = endpoint({
   method: 'DELETE',
   path: '/realm/domains/{domain}',
   auth: 'basic',
-  equivalents: ['removeRealmDomain'],
+  equivalents: ['removeOrganizationDomain'],
   summary: 'Remove an allowed domain',
   description: 'If none is left, email addresses are no longer restricted to domains.',
   permission: 'owners',
   params: { domain },
   reply: {},
   async handle(ctx, { domain }) {
-    await removeRealmDomain(ctx, domain);
+    await removeOrganizationDomain(ctx, domain);
   },
 });

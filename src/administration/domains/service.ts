@@ -1,141 +1,158 @@
 import type { Ctx } from '../../access/context.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
 import { requireOwner } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
-import type { Prisma, Realm, RealmDomain } from '../../generated/prisma/client.ts';
-import { lockRealm } from '../../people/locks.ts';
+import type { Organization, OrganizationDomain, Prisma } from '../../generated/prisma/client.ts';
+import { lockOrganization } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { requireWithin } from '../../platform/totals.ts';
-import { setRealmSettings } from '../organization/update.ts';
-import { realmDomainAdded, realmDomainChanged, realmDomainRemoved } from './events.ts';
+import { setOrganizationSettings } from '../organization/update.ts';
+import { organizationDomainAdded, organizationDomainChanged, organizationDomainRemoved } from './events.ts';
 
 const MAX_DOMAIN_LENGTH = 255;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
-/** Returns the filter for the domains that the viewer can see: all of the organization. */
-export const visibleTo = ({ realmId }: Ctx): Prisma.RealmDomainWhereInput => ({ realmId });
+/** Returns the filter for the domains that the viewer can see: all domains of the organization. */
+export const visibleTo = ({ organizationId }: Ctx): Prisma.OrganizationDomainWhereInput => ({ organizationId });
 
 /** Returns the domains whose email addresses can be used to join, in the order in which they were added. */
-export function listRealmDomains(ctx: Ctx): Promise<RealmDomain[]> {
-  return ctx.app.db.realmDomain.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
+export function listOrganizationDomains(ctx: Ctx): Promise<OrganizationDomain[]> {
+  return ctx.work.db.organizationDomain.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
 
 /**
  * Allows the email addresses of a domain.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
- * @throws BadRequestError if the domain is invalid or already allowed.
+ * @throws ValidationError if the domain is invalid.
+ * @throws ConflictError if the domain is already allowed.
  * @throws TotalReachedError if there would be more than 1,000 domains.
  */
-export async function addRealmDomain(
+export async function addOrganizationDomain(
   ctx: Ctx,
   { domain: given, allowSubdomains }: { domain: string; allowSubdomains: boolean },
-): Promise<RealmDomain> {
+): Promise<OrganizationDomain> {
   requireOwner(ctx);
-  const { realmId } = ctx;
+  const { organizationId } = ctx;
   const domain = requireDomain(given);
   return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, realmId);
+    await lockOrganization(tx, organizationId);
     requireOwner(await asOfNow(tx, ctx));
-    const where = { realmId_domain: { realmId, domain } };
-    if ((await tx.realmDomain.findUnique({ where })) !== null) {
-      throw new BadRequestError(`The domain ${domain} is already a part of your organization.`);
+    const where = { organizationId_domain: { organizationId, domain } };
+    if ((await tx.organizationDomain.findUnique({ where })) !== null) {
+      throw new ConflictError(`The domain ${domain} is already a part of your organization.`, { parameter: 'domain' });
     }
-    requireWithin('realm_domains', 1 + (await tx.realmDomain.count({ where: { realmId } })));
-    const added = await tx.realmDomain.create({ data: { realmId, domain, allowSubdomains } });
-    emit(realmDomainAdded(added), everyone());
+    requireWithin('realm_domains', 1 + (await tx.organizationDomain.count({ where: { organizationId } })));
+    const added = await tx.organizationDomain.create({ data: { organizationId, domain, allowSubdomains } });
+    emit(organizationDomainAdded(added), everyone());
     return added;
   });
 }
 
 function requireDomain(given: string): string {
   const domain = given.trim().toLowerCase();
-  const invalid = (reason: string) => new BadRequestError(`Invalid domain: ${reason}`);
-  if (domain === '') throw invalid("Domain can't be empty.");
+  const invalid = (reason: string, limits: { minimum?: number; maximum?: number } = {}) =>
+    new ValidationError(`Invalid domain: ${reason}`, { parameter: 'domain', value: given, ...limits });
+  if (domain === '') throw invalid("Domain can't be empty.", { minimum: 1 });
   if (!domain.includes('.')) throw invalid('Domain must have at least one dot (.)');
   if (domain.startsWith('.') || domain.endsWith('.')) throw invalid('Domain cannot start or end with a dot (.)');
-  if (domain.length > MAX_DOMAIN_LENGTH) throw invalid('Domain is too long');
+  if (domain.length > MAX_DOMAIN_LENGTH) throw invalid('Domain is too long', { maximum: MAX_DOMAIN_LENGTH });
   if (!domain.split('.').every((label) => LABEL.test(label))) {
     throw invalid('Domain can only have letters, numbers, hyphens and dots, and no part begins or ends with a hyphen.');
   }
   return domain;
 }
 
-const noSuchDomain = (domain: string) => new BadRequestError(`No entry found for domain ${domain}.`);
+const noSuchDomain = (domain: string) =>
+  new NotFoundError(`No entry found for domain ${domain}.`, { type: 'OrganizationDomain', parameter: 'domain' });
 
 /**
  * Sets whether email addresses of the domain's subdomains are allowed. Emits an event even if the value does not change.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
- * @throws BadRequestError if the domain is not allowed.
+ * @throws NotFoundError if the domain is not in the organization's list of allowed domains.
  */
-export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomains: boolean): Promise<RealmDomain> {
+export async function updateOrganizationDomain(
+  ctx: Ctx,
+  domain: string,
+  allowSubdomains: boolean,
+): Promise<OrganizationDomain> {
   requireOwner(ctx);
   return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, ctx.realmId);
+    await lockOrganization(tx, ctx.organizationId);
     requireOwner(await asOfNow(tx, ctx));
     const { id } = await findDomain(tx, ctx, domain);
-    const changed = await tx.realmDomain.update({
-      where: { realmId_id: { realmId: ctx.realmId, id } },
+    const changed = await tx.organizationDomain.update({
+      where: { organizationId_id: { organizationId: ctx.organizationId, id } },
       data: { allowSubdomains },
     });
-    emit(realmDomainChanged(changed), everyone());
+    emit(organizationDomainChanged(changed), everyone());
     return changed;
   });
 }
 
 /**
- * Disallows the email addresses of a domain. If the last domain is removed, the restriction to domains ends, because no address
- * could satisfy it any more.
+ * Disallows the email addresses of a domain. If the last domain is removed, the restriction to domains ends, because otherwise
+ * no email address would be accepted.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
- * @throws BadRequestError if the domain is not allowed.
+ * @throws NotFoundError if the domain is not in the organization's list of allowed domains.
  */
-export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void> {
+export async function removeOrganizationDomain(ctx: Ctx, domain: string): Promise<OrganizationDomain> {
   requireOwner(ctx);
-  await transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, ctx.realmId);
+  return transact(ctx, async (tx, emit) => {
+    await lockOrganization(tx, ctx.organizationId);
     requireOwner(await asOfNow(tx, ctx));
     const removed = await findDomain(tx, ctx, domain);
-    await tx.realmDomain.delete({ where: { realmId_id: { realmId: ctx.realmId, id: removed.id } } });
-    emit(realmDomainRemoved(removed), everyone());
-    if ((await tx.realmDomain.count({ where: { realmId: ctx.realmId } })) === 0) {
-      await setRealmSettings(tx, emit, ctx, { emails_restricted_to_domains: false });
+    await tx.organizationDomain.delete({
+      where: { organizationId_id: { organizationId: ctx.organizationId, id: removed.id } },
+    });
+    emit(organizationDomainRemoved(removed), everyone());
+    if ((await tx.organizationDomain.count({ where: { organizationId: ctx.organizationId } })) === 0) {
+      await setOrganizationSettings(tx, emit, ctx, { emails_restricted_to_domains: false });
     }
+    return removed;
   });
 }
 
 /**
  * Finds a domain by its name, ignoring case. Names are stored in lower case.
  *
- * @throws BadRequestError if the domain is not allowed.
+ * @throws NotFoundError if the domain is not in the organization's list of allowed domains.
  */
-async function findDomain(tx: Tx, { realmId }: Ctx, domain: string): Promise<RealmDomain> {
+async function findDomain(tx: Tx, { organizationId }: Ctx, domain: string): Promise<OrganizationDomain> {
   const found = domain.includes('\0')
     ? null
-    : await tx.realmDomain.findUnique({ where: { realmId_domain: { realmId, domain: domain.toLowerCase() } } });
+    : await tx.organizationDomain.findUnique({
+        where: { organizationId_domain: { organizationId, domain: domain.toLowerCase() } },
+      });
   if (found === null) throw noSuchDomain(domain);
   return found;
 }
 
 /**
- * Checks that the organization accepts an email address. @throws BadRequestError if it accepts only addresses of its domains,
- * and the address is of another domain or contains "+".
+ * Checks that the organization accepts an email address.
+ *
+ * @param parameter Name of the parameter that determines the address.
+ * @throws ValidationError if the organization accepts only addresses of its domains, and the address belongs to another domain
+ *   or contains "+".
  */
 export async function requireAllowedAddress(
-  db: Pick<Tx, 'realmDomain'>,
-  realm: Pick<Realm, 'id' | 'settings'>,
+  db: Pick<Tx, 'organizationDomain'>,
+  organization: Pick<Organization, 'id' | 'settings'>,
   address: string,
+  parameter = 'email',
 ): Promise<void> {
-  if (!realmSetting(realm, 'emails_restricted_to_domains')) return;
-  if (address.includes('+')) throw new BadRequestError('Email addresses containing + are not allowed.');
+  if (!organizationSetting(organization, 'emails_restricted_to_domains')) return;
+  const details = { parameter, value: address };
+  if (address.includes('+')) throw new ValidationError('Email addresses containing + are not allowed.', details);
   const host = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
-  const domains = await db.realmDomain.findMany({ where: { realmId: realm.id } });
+  const domains = await db.organizationDomain.findMany({ where: { organizationId: organization.id } });
   const isAllowed = domains.some(
     ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
   );
-  if (!isAllowed) throw new BadRequestError(`Email '${address}' not allowed in this organization`);
+  if (!isAllowed) throw new ValidationError(`Email '${address}' not allowed in this organization`, details);
 }

@@ -1,4 +1,4 @@
-import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { publicMutation } from '../../api/graphql/schema/mutation.ts';
 import { NonexistentSubdomainError } from '../../platform/errors.ts';
 import { confirmEmailChange } from './service.ts';
@@ -9,6 +9,6 @@ publicMutation('confirmEmailChange', {
     'once, within a day. Requires no credentials: the token in the link identifies the user.',
   input: (t) => ({ token: t.string({ description: 'Token at the end of the link in the email.' }) }),
   payload: () => ({ email: { type: 'String', description: 'New email address of the user.' } }),
-  errors: [NonexistentSubdomainError, RealmDeactivatedError, UserDeactivatedError],
+  errors: [NonexistentSubdomainError, OrganizationDeactivatedError, UserDeactivatedError],
   resolve: async (request, { token }) => ({ email: (await confirmEmailChange(request, token)).email }),
 });

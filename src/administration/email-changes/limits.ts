@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { App } from '../../access/context.ts';
+import type { Runtime } from '../../access/context.ts';
 import { RateLimitHitError } from '../../platform/errors.ts';
 
 const LIMITS = [
@@ -7,17 +7,17 @@ const LIMITS = [
   { points: 5, duration: 86_400 },
 ];
 
-/** Limiters by database. All `App` objects of a database share the limiters, including those that run within a transaction. */
-const limitersOf = new WeakMap<App['database'], readonly RateLimiterMemory[]>();
+/** Limiters of attempts to change email addresses, for each running service. Several services may run in one process. */
+const limitersOf = new WeakMap<Runtime, readonly RateLimiterMemory[]>();
 
 /**
  * Counts an attempt of a user to change their email address.
  *
- * @throws RateLimitHitError after too many attempts.
+ * @throws RateLimitHitError after 2 attempts within an hour, or 5 within a day.
  */
-export async function countAttempt({ database }: App, userId: number): Promise<void> {
-  const limiters = limitersOf.get(database) ?? LIMITS.map((limit) => new RateLimiterMemory(limit));
-  limitersOf.set(database, limiters);
+export async function countAttempt(app: Runtime, userId: number): Promise<void> {
+  const limiters = limitersOf.get(app) ?? LIMITS.map((limit) => new RateLimiterMemory(limit));
+  limitersOf.set(app, limiters);
   for (const limiter of limiters) {
     try {
       await limiter.consume(userId);

@@ -11,10 +11,10 @@ interface UpdatePayload {
 }
 
 /**
- * Event with the changed values of the organization, by the names of registration's fields without `realm_`. Recipients:
- * all its users.
+ * Event with the changed values of the organization, by their field names in the response of `POST /register`, without the
+ * prefix `realm_`. Recipients: all users of the organization.
  */
-export const realmUpdated = defineEvent(
+export const organizationUpdated = defineEvent(
   'realm',
   'update_dict',
   (realm_id: number, data: UpdatePayload['data']): UpdatePayload => ({ data, realm_id }),
@@ -26,7 +26,7 @@ export const realmUpdated = defineEvent(
   },
 );
 
-/** Event that the service has started, with this version. Recipients: all users of the organization. */
+/** Event that the service has started, with its version. Recipients: all users of the organization. */
 export const restarted = defineEvent('restart', undefined, () => ({
   service_version: SERVICE_VERSION,
   service_merge_base: SERVICE_MERGE_BASE,
@@ -34,7 +34,7 @@ export const restarted = defineEvent('restart', undefined, () => ({
   server_generation: SERVER_GENERATION,
 }));
 
-documentEvent(realmUpdated, 'all users of the organization', {
+documentEvent(organizationUpdated, 'all users of the organization', {
   property: z.literal('default'),
   data: z
     .record(z.string(), z.unknown())

@@ -1,34 +1,37 @@
-import { REALM_SETTINGS } from '../../access/realm-settings.ts';
+import { ORGANIZATION_SETTINGS } from '../../access/organization-settings.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
-import { meaningsOf, settingEnum, settingEnumValue } from '../../api/graphql/schema/setting-fields.ts';
+import { fromUnix } from '../../api/graphql/schema/scalars.ts';
+import { settingEnum, shownSetting } from '../../api/graphql/schema/setting-fields.ts';
 import { type ProjectedOrganization, projectionOf } from './event-projections.ts';
 import { Organization, PERMISSIONS_WITH_EFFECT } from './graphql.ts';
 
-/** Values in events besides the settings: texts of the organization, and values that are published only for old clients. */
-const OTHERS = {
-  name: 'Name of the organization.',
-  description: 'Description of the organization, in Markdown.',
-  rendered_description: 'Description as HTML. Sent together with DESCRIPTION.',
-  mandatory_topics: 'Whether messages must have a topic. For old clients, sent together with TOPICS_POLICY.',
-  allow_edit_history:
-    'Whether users can see previous versions of edited messages. For old clients, sent together with ' +
-    'MESSAGE_EDIT_HISTORY_VISIBILITY_POLICY.',
-  create_public_stream_policy: 'Roles that can create public channels. For old clients.',
-  create_private_stream_policy: 'Roles that can create private channels. For old clients.',
-  create_web_public_stream_policy:
-    'Roles that can create web-public channels, which can be read without signing in. For old clients.',
-  wildcard_mention_policy: 'Roles that can mention all users of a large channel. For old clients.',
-};
-
-const MEANINGS = { ...OTHERS, ...meaningsOf(REALM_SETTINGS), ...PERMISSIONS_WITH_EFFECT };
+/** The value of `OrganizationSetting` for all permissions. */
+const PERMISSIONS = 'permissions';
 
 const OrganizationSetting = builder.enumType('OrganizationSetting', {
-  description:
-    'A property of the organization that can change, including properties that are published only for old clients.',
-  values: settingEnum(MEANINGS),
+  description: 'A property of the organization that can change, named as in `Organization`.',
+  values: {
+    NAME: { value: 'name', description: 'Name of the organization.' },
+    DESCRIPTION: { value: 'description', description: 'Description of the organization, in Markdown.' },
+    RENDERED_DESCRIPTION: { value: 'rendered_description', description: 'Description of the organization, as HTML.' },
+    PERMISSIONS: { value: PERMISSIONS, description: 'Holders of a permission in the organization.' },
+    ...settingEnum(ORGANIZATION_SETTINGS),
+  } as Record<string, { readonly value: string; readonly description: string }>,
 });
+
+/** The properties that are no settings, by their names over REST. */
+const TEXTS: ReadonlySet<string> = new Set(['name', 'description', 'rendered_description']);
+
+/** Returns the changed properties of an event. Values that only REST has, such as policies for old clients, are left out. */
+function changedProperties(names: readonly string[]): string[] {
+  const shown = names.map((name) => {
+    if (TEXTS.has(name)) return name;
+    return name in PERMISSIONS_WITH_EFFECT ? PERMISSIONS : shownSetting(ORGANIZATION_SETTINGS, name);
+  });
+  return [...new Set(shown)].filter((name) => name !== null);
+}
 
 interface WireUpdate {
   readonly data: Readonly<Record<string, unknown>>;
@@ -39,12 +42,13 @@ type OrganizationProjection = { readonly known: ProjectedOrganization | null };
 eventType<WireUpdate, OrganizationProjection>(
   'realm',
   'update_dict',
-  'RealmUpdatedEvent',
+  'OrganizationUpdatedEvent',
   (t) => ({
     organizationSettings: t.field({
       type: [OrganizationSetting],
-      description: 'Properties that changed in this update.',
-      resolve: ({ event }) => [...new Set(Object.keys(event.data).map((name) => settingEnumValue(MEANINGS, name)))],
+      description:
+        'Properties that changed in this update. Empty if all changed properties exist only in the REST API.',
+      resolve: ({ event }) => changedProperties(Object.keys(event.data)),
     }),
     organization: t.field({
       type: Organization,
@@ -55,7 +59,7 @@ eventType<WireUpdate, OrganizationProjection>(
       ...projectedFromEvent(projectionOf, ({ facts }: EventSource<WireUpdate, OrganizationProjection>) => facts.known),
     }),
   }),
-  { description: 'Settings of the organization changed.' },
+  { description: 'Settings of the organization changed.', formerName: 'RealmUpdatedEvent' },
 );
 
 eventType<{
@@ -73,16 +77,17 @@ eventType<{
       resolve: ({ event }) => event.service_version,
     }),
     serviceMergeBase: t.string({
-      description: 'Release on which local changes of the operator are based. Same as `serviceVersion`.',
+      description: 'Release without local changes of the operator. Always the same as `serviceVersion`.',
       resolve: ({ event }) => event.service_merge_base,
     }),
     serviceFeatureLevel: t.int({
       description: 'Feature level of the API. All features up to this level are supported.',
       resolve: ({ event }) => event.service_feature_level,
     }),
-    serverGeneration: t.int({
-      description: 'Start time of the process, in UNIX seconds.',
-      resolve: ({ event }) => event.server_generation,
+    startedAt: t.field({
+      type: 'DateTime',
+      description: 'Time at which the process started.',
+      resolve: ({ event }) => fromUnix(event.server_generation),
     }),
   }),
   { description: 'The service restarted, possibly with another version. No data changed.' },

@@ -10,17 +10,20 @@ import { mayCreateGroups } from '../user-groups/service.ts';
 import { mayCreateUsers } from '../users/service.ts';
 import { Organization } from './graphql.ts';
 
-// Permissions of the viewer that concern the organization or objects to be created. Each uses the rule that the mutation uses.
-// They are defined here, because features in lower layers cannot depend on the organization.
+// Fields that state what the viewer can do in the organization. Each field calls the same function as the mutation that
+// requires the permission. The fields are defined here, because features in lower layers cannot import the type `Organization`.
 
 const mayCreateChannels = (actor: ChannelActor, { inviteOnly = false, isWebPublic = false }): boolean =>
   objectionToPrivacy(actor, { inviteOnly, isWebPublic, historyPublicToSubscribers: true }) === undefined;
 
 builder.objectFields(Organization, (t) => {
   const byRole = (description: string, may: (ctx: Ctx) => boolean) =>
-    t.boolean({ description, resolve: (_realm, _args, ctx) => may(signedIn(ctx)) });
+    t.boolean({ description, resolve: (_organization, _args, ctx) => may(signedIn(ctx)) });
   const byPermission = (description: string, may: (actor: ChannelActor, ctx: Ctx) => boolean) =>
-    t.boolean({ description, resolve: async (_realm, _args, ctx) => may(await viewerAsActor(ctx), signedIn(ctx)) });
+    t.boolean({
+      description,
+      resolve: async (_organization, _args, ctx) => may(await viewerAsActor(ctx), signedIn(ctx)),
+    });
   return {
     viewerCanEdit: byRole(
       'Whether the viewer can change the organization and its settings, except those reserved for owners.',
@@ -48,8 +51,8 @@ builder.objectFields(Organization, (t) => {
       administersOrganization,
     ),
     viewerCanChooseDefaultChannels: byRole(
-      'Whether the viewer can set which of the channels that they administer or create are default channels of new ' +
-        'users.',
+      'Whether the viewer can set, for a channel that they create or administer, whether new users are subscribed ' +
+        'to it by default.',
       mayChooseDefaultChannels,
     ),
     viewerCanCreateUsers: byRole('Whether the viewer can create accounts for other users.', mayCreateUsers),
@@ -58,16 +61,16 @@ builder.objectFields(Organization, (t) => {
     ),
     viewerCanCreateUserGroups: byPermission('Whether the viewer can create user groups.', mayCreateGroups),
     viewerCanCreatePublicChannels: byPermission(
-      'Whether the viewer can create public channels, and change channels that they administer to public.',
+      'Whether the viewer can create public channels, and make public a channel that they administer.',
       (actor) => mayCreateChannels(actor, {}),
     ),
     viewerCanCreatePrivateChannels: byPermission(
-      'Whether the viewer can create private channels, and change channels that they administer to private.',
+      'Whether the viewer can create private channels, and make private a channel that they administer.',
       (actor) => mayCreateChannels(actor, { inviteOnly: true }),
     ),
     viewerCanCreateWebPublicChannels: byPermission(
-      'Whether the viewer can create web-public channels, which can be read without signing in, and change ' +
-        'channels that they administer to web-public.',
+      'Whether the viewer can create web-public channels, which can be read without signing in, and make web-public ' +
+        'a channel that they administer.',
       (actor) => mayCreateChannels(actor, { isWebPublic: true }),
     ),
     viewerCanAddCustomEmoji: byPermission(

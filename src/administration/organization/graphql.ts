@@ -1,16 +1,15 @@
 import { type Ctx, signedIn } from '../../access/context.ts';
-import { SystemGroupRequiredError } from '../../access/permission-errors.ts';
-import { REALM_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import {
-  EDITABLE_REALM_SETTINGS,
-  REALM_GROUP_SETTING_NAMES,
-  REALM_GROUP_SETTINGS,
-  REALM_SETTINGS,
-  type RealmGroupSettingName,
-  type RealmSettingName,
-  realmGroupSetting,
-  realmSetting,
-} from '../../access/realm-settings.ts';
+  EDITABLE_ORGANIZATION_SETTINGS,
+  ORGANIZATION_GROUP_SETTING_NAMES,
+  ORGANIZATION_GROUP_SETTINGS,
+  ORGANIZATION_SETTINGS,
+  type OrganizationGroupSettingName,
+  type OrganizationSettingName,
+  organizationGroupSetting,
+  organizationSetting,
+} from '../../access/organization-settings.ts';
+import { ORGANIZATION_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../access/system-groups.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { given, mutation } from '../../api/graphql/schema/mutation.ts';
@@ -20,18 +19,23 @@ import {
   permissionEditsInput,
   permissionsType,
 } from '../../api/graphql/schema/permission-fields.ts';
-import { settingFields, settingInputs, settingsGiven } from '../../api/graphql/schema/setting-fields.ts';
+import {
+  settingFieldName,
+  settingFields,
+  settingInputs,
+  settingsGiven,
+} from '../../api/graphql/schema/setting-fields.ts';
 import { Channel } from '../../channels/graphql.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import type { Organization as OrganizationRow } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
 import { emojiDataUrl } from '../../people/emoji/files.ts';
-import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ExpectationMismatchError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { TYPING_MS } from '../../platform/limits.ts';
 import { withEffect } from '../../platform/setting.ts';
 import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../../platform/totals.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';
-import { updateRealm } from './update.ts';
+import { updateOrganization } from './update.ts';
 
 const methods = { ...AUTHENTICATION_METHODS, openidConnect: AUTHENTICATION_METHODS['openid connect'] };
 
@@ -74,7 +78,7 @@ const ExternalAuthenticationMethod = builder.objectRef<External>('ExternalAuthen
   }),
 });
 
-const PublicRealm = builder.objectRef<NonNullable<Settings['realm']>>('PublicRealm').implement({
+const PublicOrganization = builder.objectRef<NonNullable<Settings['organization']>>('PublicOrganization').implement({
   description: 'Properties of an organization that are visible without signing in.',
   fields: (t) => ({
     url: t.exposeString('url', { description: 'URL of the organization.' }),
@@ -93,7 +97,7 @@ const Totals = builder.objectRef<WireTotals>('Totals').implement({
   fields: (t) =>
     Object.fromEntries(
       TOTAL_NAMES.map((name) => [
-        wireNameOf(name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+        settingFieldName(wireNameOf(name)),
         t.int({ description: `${TOTALS[name].description}.`, resolve: (totals) => totals[wireNameOf(name)] }),
       ]),
     ),
@@ -128,7 +132,7 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
     }),
     externalAuthenticationMethods: t.field({
       type: [ExternalAuthenticationMethod],
-      description: 'Third-party authentication providers: none.',
+      description: 'Supported third-party authentication providers: none.',
       resolve: () => [],
     }),
     featureLevel: t.exposeInt('featureLevel', {
@@ -138,7 +142,7 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
       description: 'Release of the service, followed by the commit if it runs from a Git checkout.',
     }),
     mergeBase: t.exposeString('mergeBase', {
-      description: 'Release on which local changes of the operator are based. Same as `version`.',
+      description: 'Release without local changes of the operator. Always the same as `version`.',
     }),
     pushNotificationsEnabled: t.boolean({
       description: 'Whether the server sends push notifications to phones. Always false.',
@@ -169,8 +173,8 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
       type: Totals,
       description: 'Limits on the numbers of objects that users can create.',
     }),
-    realm: t.expose('realm', {
-      type: PublicRealm,
+    organization: t.expose('organization', {
+      type: PublicOrganization,
       nullable: true,
       description: 'Organization at the requested host. Null if there is none.',
     }),
@@ -187,11 +191,11 @@ builder.queryField('serverSettings', (t) =>
 
 /** Meaning of each permission that has an effect, by the permission's name on the wire. */
 export const PERMISSIONS_WITH_EFFECT = Object.fromEntries(
-  Object.keys(withEffect(REALM_GROUP_SETTINGS)).map((name) => [
+  Object.keys(withEffect(ORGANIZATION_GROUP_SETTINGS)).map((name) => [
     name,
-    REALM_PERMISSION_MEANINGS[name as RealmGroupSettingName],
+    ORGANIZATION_PERMISSION_MEANINGS[name as OrganizationGroupSettingName],
   ]),
-) as typeof REALM_PERMISSION_MEANINGS;
+) as typeof ORGANIZATION_PERMISSION_MEANINGS;
 
 const OrganizationPermissions = permissionsType(
   'OrganizationPermissions',
@@ -200,18 +204,18 @@ const OrganizationPermissions = permissionsType(
 );
 
 async function permissionsOf(
-  { app, realmId }: Ctx,
-  realm: Realm,
-): Promise<Record<RealmGroupSettingName, WireGroupSetting>> {
-  const groups = await systemGroups(app.db, realmId);
-  const settings = REALM_GROUP_SETTING_NAMES.map((name) => [
+  { work, organizationId }: Ctx,
+  organization: OrganizationRow,
+): Promise<Record<OrganizationGroupSettingName, WireGroupSetting>> {
+  const groups = await systemGroups(work.db, organizationId);
+  const settings = ORGANIZATION_GROUP_SETTING_NAMES.map((name) => [
     name,
-    toWireGroupSetting(groups, realmGroupSetting(groups, realm, name)),
+    toWireGroupSetting(groups, organizationGroupSetting(groups, organization, name)),
   ]);
-  return Object.fromEntries(settings) as Record<RealmGroupSettingName, WireGroupSetting>;
+  return Object.fromEntries(settings) as Record<OrganizationGroupSettingName, WireGroupSetting>;
 }
 
-export const Organization = builder.objectRef<Realm>('Organization');
+export const Organization = builder.objectRef<OrganizationRow>('Organization');
 
 builder.node(Organization, {
   id: { resolve: ({ id }) => id },
@@ -233,25 +237,32 @@ builder.node(Organization, {
       description: 'Permanent identifier of the organization. It does not change with the URL.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Creation time.' }),
-    ...settingFields<Realm>(t, REALM_SETTINGS, (realm, name) => realmSetting(realm, name as RealmSettingName), {
-      Channel,
-    }),
+    ...settingFields<OrganizationRow>(
+      t,
+      ORGANIZATION_SETTINGS,
+      (organization, name) => organizationSetting(organization, name as OrganizationSettingName),
+      {
+        Channel,
+      },
+    ),
     permissions: t.field({
       type: OrganizationPermissions,
       description: 'Holders of each permission in the organization.',
-      resolve: (realm, _args, ctx) => permissionsOf(signedIn(ctx), realm),
+      resolve: (organization, _args, ctx) => permissionsOf(signedIn(ctx), organization),
     }),
   }),
 });
 
-nodeType('Organization', async ({ realmId, viewer }, ids) => (ids.includes(realmId) ? [{ ...viewer.realm }] : []));
+nodeType('Organization', async ({ organizationId, viewer }, ids) =>
+  ids.includes(organizationId) ? [{ ...viewer.organization }] : [],
+);
 
 builder.queryField('organization', (t) =>
   t.field({
     type: Organization,
     nullable: true,
     description: "The viewer's organization.",
-    resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
+    resolve: (_root, _args, ctx) => signedIn(ctx).viewer.organization,
   }),
 );
 
@@ -276,16 +287,16 @@ mutation('updateOrganization', {
       required: false,
       description: 'Permissions to change.',
     }),
-    ...settingInputs(t, EDITABLE_REALM_SETTINGS),
+    ...settingInputs(t, EDITABLE_ORGANIZATION_SETTINGS),
   }),
   payload: () => ({ organization: { type: Organization, description: 'The organization after the change.' } }),
-  errors: [ExpectationMismatchError, SystemGroupRequiredError, UnauthorizedPrincipalError],
+  errors: [ExpectationMismatchError],
   resolve: async (ctx, { name, description, permissions, ...settings }) => {
-    await updateRealm(ctx, {
+    await updateOrganization(ctx, {
       ...given({ name, description }),
-      settings: settingsGiven(EDITABLE_REALM_SETTINGS, settings),
-      permissions: permissionEditsGiven(REALM_GROUP_SETTING_NAMES, permissions),
+      settings: settingsGiven(EDITABLE_ORGANIZATION_SETTINGS, settings),
+      permissions: permissionEditsGiven(ORGANIZATION_GROUP_SETTING_NAMES, permissions),
     });
-    return { organization: await ctx.app.db.realm.findUniqueOrThrow({ where: { id: ctx.realmId } }) };
+    return { organization: await ctx.work.db.organization.findUniqueOrThrow({ where: { id: ctx.organizationId } }) };
   },
 });

@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { REALM_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
-import { groupSetting, groupSettingEdit } from '../../access/permissions/wire.ts';
 import {
-  EDITABLE_REALM_SETTINGS,
-  type EditableRealmSettingName,
-  REALM_GROUP_SETTING_NAMES,
-  REALM_GROUP_SETTINGS,
-  type RealmGroupSettingName,
-} from '../../access/realm-settings.ts';
+  EDITABLE_ORGANIZATION_SETTINGS,
+  type EditableOrganizationSettingName,
+  ORGANIZATION_GROUP_SETTING_NAMES,
+  ORGANIZATION_GROUP_SETTINGS,
+  type OrganizationGroupSettingName,
+} from '../../access/organization-settings.ts';
+import { ORGANIZATION_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
+import { groupSetting, groupSettingEdit } from '../../access/permissions/wire.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { type Param, text } from '../../api/rest/params.ts';
 import { permissionParams, settingParam } from '../../api/rest/setting-params.ts';
 import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
 import { TOTAL_NAMES, wireNameOf } from '../../platform/totals.ts';
 import { AUTHENTICATION_METHODS, readServerSettings } from './server-settings.ts';
-import { updateRealm } from './update.ts';
+import { updateOrganization } from './update.ts';
 
 const method = z.object({
   name: z.string(),
@@ -51,7 +51,7 @@ export const getServerSettings = endpoint({
     realm_web_public_access_enabled: z.boolean().optional(),
   },
   async handle(request) {
-    const { realm, ...server } = await readServerSettings(request);
+    const { organization, ...server } = await readServerSettings(request);
     return {
       authentication_methods: AUTHENTICATION_METHODS,
       external_authentication_methods: [],
@@ -63,45 +63,46 @@ export const getServerSettings = endpoint({
       email_auth_enabled: AUTHENTICATION_METHODS.email,
       require_email_format_usernames: true,
       ...server.totals,
-      ...(realm !== null && {
-        realm_uri: realm.url,
-        realm_url: realm.url,
-        realm_name: realm.name,
-        realm_icon: realm.icon,
-        realm_description: realm.description,
-        realm_web_public_access_enabled: realm.webPublicAccessEnabled,
+      ...(organization !== null && {
+        realm_uri: organization.url,
+        realm_url: organization.url,
+        realm_name: organization.name,
+        realm_icon: organization.icon,
+        realm_description: organization.description,
+        realm_web_public_access_enabled: organization.webPublicAccessEnabled,
       }),
     };
   },
 });
 
 /**
- * Returns the schema of a setting in the response. A changed text is returned as "updated", any other setting with its value.
+ * Returns the response schema of a setting. In the response, a changed text is returned as "updated", any other changed setting
+ * with its new value.
  */
 const settingReply = ({ type, initial }: Setting<unknown>) =>
   (typeof initial === 'string' ? z.literal('updated') : type).optional();
 
-const namesOf = Object.keys(EDITABLE_REALM_SETTINGS) as EditableRealmSettingName[];
+const namesOf = Object.keys(EDITABLE_ORGANIZATION_SETTINGS) as EditableOrganizationSettingName[];
 
 const settingParams = Object.fromEntries(
-  namesOf.map((name) => [name, settingParam(EDITABLE_REALM_SETTINGS[name])]),
-) as Record<EditableRealmSettingName, Param<unknown, 'optional'>>;
+  namesOf.map((name) => [name, settingParam(EDITABLE_ORGANIZATION_SETTINGS[name])]),
+) as Record<EditableOrganizationSettingName, Param<unknown, 'optional'>>;
 
 const permissionMeanings = Object.fromEntries(
-  REALM_GROUP_SETTING_NAMES.map((name) => {
-    const rule: { readonly hasNoEffect?: true } = REALM_GROUP_SETTINGS[name];
-    const meaning = REALM_PERMISSION_MEANINGS[name];
+  ORGANIZATION_GROUP_SETTING_NAMES.map((name) => {
+    const rule: { readonly hasNoEffect?: true } = ORGANIZATION_GROUP_SETTINGS[name];
+    const meaning = ORGANIZATION_PERMISSION_MEANINGS[name];
     return [name, rule.hasNoEffect === true ? `${meaning.slice(0, -1)}; ${NO_EFFECT}.` : meaning];
   }),
-) as typeof REALM_PERMISSION_MEANINGS;
+) as typeof ORGANIZATION_PERMISSION_MEANINGS;
 
-/** Returns the entries of `values` with these names that are not undefined. Names stay unchanged. */
+/** Returns the entries of `values` whose names are in `names`, without undefined values. */
 function pick<N extends string, V>(names: readonly N[], values: Partial<Record<N, V>>): Partial<Record<N, V>> {
   const given = names.map((name) => [name, values[name]] as const).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as Partial<Record<N, V>>;
 }
 
-export const patchRealm = endpoint({
+export const patchOrganization = endpoint({
   method: 'PATCH',
   path: '/realm',
   auth: 'basic',
@@ -124,19 +125,19 @@ export const patchRealm = endpoint({
   reply: {
     name: z.literal('updated').optional(),
     description: z.literal('updated').optional(),
-    ...Object.fromEntries(namesOf.map((name) => [name, settingReply(EDITABLE_REALM_SETTINGS[name])])),
-    ...Object.fromEntries(REALM_GROUP_SETTING_NAMES.map((name) => [name, groupSetting.optional()])),
+    ...Object.fromEntries(namesOf.map((name) => [name, settingReply(EDITABLE_ORGANIZATION_SETTINGS[name])])),
+    ...Object.fromEntries(ORGANIZATION_GROUP_SETTING_NAMES.map((name) => [name, groupSetting.optional()])),
   },
   async handle(ctx, { name, description, ...values }) {
-    const permissions = pick<RealmGroupSettingName, z.output<typeof groupSettingEdit>>(
-      REALM_GROUP_SETTING_NAMES,
+    const permissions = pick<OrganizationGroupSettingName, z.output<typeof groupSettingEdit>>(
+      ORGANIZATION_GROUP_SETTING_NAMES,
       values,
     );
     const edits = Object.entries(permissions).map(([name, edit]) => [name, { value: edit.new, expected: edit.old }]);
-    const changed = await updateRealm(ctx, {
+    const changed = await updateOrganization(ctx, {
       name,
       description,
-      settings: pick<EditableRealmSettingName, unknown>(namesOf, values),
+      settings: pick<EditableOrganizationSettingName, unknown>(namesOf, values),
       permissions: Object.fromEntries(edits),
     });
     const shown = Object.entries(changed).map(([name, value]) => [name, typeof value === 'string' ? 'updated' : value]);

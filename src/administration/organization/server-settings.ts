@@ -1,14 +1,14 @@
 import type { RequestCtx } from '../../access/context.ts';
-import { realmSetting } from '../../access/realm-settings.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { publishedTotals, type WireTotals } from '../../platform/totals.ts';
 import { SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 
 /**
- * Authentication methods, by their names in the interface. Only passwords, which belong to email addresses, are
- * supported.
+ * Authentication methods by their names in the API, each with whether it is supported. The only supported method is an email
+ * address with a password.
  */
 export const AUTHENTICATION_METHODS = {
   password: true,
@@ -32,10 +32,10 @@ export interface ServerSettings {
   readonly version: string;
   readonly mergeBase: string;
   readonly isIncompatible: boolean;
-  /** Limits on the numbers of objects that users can create. */
+  /** Maximum numbers of objects that users can create. */
   readonly totals: WireTotals;
   /** Public data of the organization. Null at the server's own domain, if no organization uses that domain. */
-  readonly realm: {
+  readonly organization: {
     readonly url: string;
     readonly name: string;
     readonly icon: string;
@@ -46,19 +46,19 @@ export interface ServerSettings {
 }
 
 /** Returns the settings of the server and of the organization at the requested host. */
-export async function readServerSettings({ app, realm, clientName }: RequestCtx): Promise<ServerSettings> {
+export async function readServerSettings({ app, work, organization, clientName }: RequestCtx): Promise<ServerSettings> {
   return {
     featureLevel: SERVICE_FEATURE_LEVEL,
     version: SERVICE_VERSION,
     mergeBase: SERVICE_MERGE_BASE,
     isIncompatible: clientName === INCOMPATIBLE_CLIENT,
     totals: publishedTotals(app.config),
-    realm: realm && {
-      url: urlOf(app.config, realm.subdomain),
-      name: realm.name,
+    organization: organization && {
+      url: urlOf(app.config, organization.subdomain),
+      name: organization.name,
       icon: ICON_URL,
-      description: renderMarkdown(realm.description),
-      webPublicAccessEnabled: await hasWebPublicAccess(app.db, realm),
+      description: renderMarkdown(organization.description),
+      webPublicAccessEnabled: await hasWebPublicAccess(work.db, organization),
     },
   };
 }
@@ -67,8 +67,10 @@ interface ChannelCounter {
   readonly channel: { count(query: { where: object }): Promise<number> };
 }
 
-/** Returns whether the organization permits reading without signing in, and has at least one channel for it. */
-async function hasWebPublicAccess(db: ChannelCounter, realm: Realm): Promise<boolean> {
-  if (!realmSetting(realm, 'enable_spectator_access')) return false;
-  return (await db.channel.count({ where: { realmId: realm.id, isWebPublic: true, isArchived: false } })) > 0;
+/** Returns whether the organization permits reading without signing in, and has at least one web-public channel. */
+async function hasWebPublicAccess(db: ChannelCounter, organization: Organization): Promise<boolean> {
+  if (!organizationSetting(organization, 'enable_spectator_access')) return false;
+  return (
+    (await db.channel.count({ where: { organizationId: organization.id, isWebPublic: true, isArchived: false } })) > 0
+  );
 }

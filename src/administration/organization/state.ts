@@ -1,19 +1,19 @@
-import type { App } from '../../access/context.ts';
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
+import type { Runtime } from '../../access/context.ts';
 import {
   NO_VIDEO_CHAT,
-  REALM_GROUP_SETTINGS,
-  REALM_SETTINGS,
-  type RealmGroupSettingName,
-  type RealmSettingName,
-  realmGroupSetting,
-  realmSetting,
+  ORGANIZATION_GROUP_SETTINGS,
+  ORGANIZATION_SETTINGS,
+  type OrganizationGroupSettingName,
+  type OrganizationSettingName,
+  organizationGroupSetting,
+  organizationSetting,
   VIDEO_PROVIDER,
-} from '../../access/realm-settings.ts';
+} from '../../access/organization-settings.ts';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
 import type { SystemGroupName, SystemGroups } from '../../access/system-groups.ts';
 import { toWireGroupSetting } from '../../access/system-groups.ts';
 import type { Snapshot, StateGroup } from '../../api/state-group.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 import { emojiDataUrl } from '../../people/emoji/files.ts';
 import { domainOf, urlOf } from '../../platform/hosts.ts';
 import {
@@ -37,25 +37,31 @@ import { SERVER_GENERATION } from './feature-level.ts';
 import { PERMISSION_RULES } from './permission-rules.ts';
 import { ICON_URL } from './server-settings.ts';
 
-/** State of the organization: limits, server parameters and settings. */
-export const realmState: StateGroup = {
+/**
+ * State group (a part of the response of `POST /register`) with limits, parameters of the server, and the organization's
+ * settings and permissions.
+ */
+export const organizationState: StateGroup = {
   name: 'realm',
-  async read({ app, viewer: { realm }, groups }: Snapshot) {
+  async read({ app, viewer: { organization }, groups }: Snapshot) {
     return {
       ...LIMITS,
       ...publishedTotals(app.config),
       ...SERVER_PARAMETERS,
       server_emoji_data_url: emojiDataUrl(),
-      ...realmFields(app, realm, groups),
+      ...organizationFields(app, organization, groups),
     };
   },
 };
 
-/** Returns the fields that `realm` events keep current. Events use their names without `realm_`. */
-export const realmFields = (app: App, realm: Realm, groups: SystemGroups) => ({
-  ...identity(app, realm),
-  ...settings(realm),
-  ...permissions(realm, groups),
+/**
+ * Returns the fields of the initial state that `realm` events update. These events use the names of the fields without the
+ * prefix `realm_`.
+ */
+export const organizationFields = (app: Runtime, organization: Organization, groups: SystemGroups) => ({
+  ...identity(app, organization),
+  ...settings(organization),
+  ...permissions(organization, groups),
 });
 
 const LIMITS = {
@@ -105,16 +111,16 @@ const SERVER_PARAMETERS = {
 /** Plan type of a self-hosted server. */
 const PLAN_TYPE = 1;
 
-function identity({ config }: App, realm: Realm) {
-  const url = urlOf(config, realm.subdomain);
+function identity({ config }: Runtime, organization: Organization) {
+  const url = urlOf(config, organization.subdomain);
   return {
-    realm_name: realm.name,
-    realm_description: realm.description,
+    realm_name: organization.name,
+    realm_description: organization.description,
     realm_url: url,
     realm_uri: url,
-    realm_uuid: realm.uuid,
-    realm_date_created: Math.floor(realm.createdAt.getTime() / 1000),
-    realm_bot_domain: domainOf(config, realm.subdomain),
+    realm_uuid: organization.uuid,
+    realm_date_created: Math.floor(organization.createdAt.getTime() / 1000),
+    realm_bot_domain: domainOf(config, organization.subdomain),
     realm_icon_url: ICON_URL,
     realm_icon_source: 'G',
     realm_logo_url: ICON_URL,
@@ -135,21 +141,25 @@ function identity({ config }: App, realm: Realm) {
   };
 }
 
-function settings(realm: Realm) {
-  const names = Object.keys(REALM_SETTINGS) as RealmSettingName[];
+function settings(organization: Organization) {
+  const names = Object.keys(ORGANIZATION_SETTINGS) as OrganizationSettingName[];
   return {
-    ...Object.fromEntries(names.map((name) => [`realm_${name}`, realmSetting(realm, name)])),
-    realm_mandatory_topics: realmSetting(realm, 'topics_policy') === 'disable_empty_topic',
-    realm_allow_edit_history: realmSetting(realm, 'message_edit_history_visibility_policy') !== 'none',
+    ...Object.fromEntries(names.map((name) => [`realm_${name}`, organizationSetting(organization, name)])),
+    realm_mandatory_topics: organizationSetting(organization, 'topics_policy') === 'disable_empty_topic',
+    realm_allow_edit_history: organizationSetting(organization, 'message_edit_history_visibility_policy') !== 'none',
   };
 }
 
-function permissions(realm: Realm, groups: SystemGroups) {
-  const names = Object.keys(REALM_GROUP_SETTINGS) as RealmGroupSettingName[];
-  const policy = (name: RealmGroupSettingName, codes: PolicyCodes) => legacyPolicy(realm, groups, name, codes);
+function permissions(organization: Organization, groups: SystemGroups) {
+  const names = Object.keys(ORGANIZATION_GROUP_SETTINGS) as OrganizationGroupSettingName[];
+  const policy = (name: OrganizationGroupSettingName, codes: PolicyCodes) =>
+    legacyPolicy(organization, groups, name, codes);
   return {
     ...Object.fromEntries(
-      names.map((name) => [`realm_${name}`, toWireGroupSetting(groups, realmGroupSetting(groups, realm, name))]),
+      names.map((name) => [
+        `realm_${name}`,
+        toWireGroupSetting(groups, organizationGroupSetting(groups, organization, name)),
+      ]),
     ),
     realm_create_public_stream_policy: policy('can_create_public_channel_group', CREATE_CHANNEL),
     realm_create_private_stream_policy: policy('can_create_private_channel_group', CREATE_CHANNEL),
@@ -182,11 +192,16 @@ const WILDCARD_MENTION: PolicyCodes = {
 };
 
 /**
- * Returns a permission in the form for old clients: the code of a role group. If the holder has no code, returns the code
- * of the default.
+ * Returns the holder of a permission in the form for old clients: the number of a role group in `codes`. If the holder has no
+ * number in `codes`, returns the number of the permission's initial holder.
  */
-function legacyPolicy(realm: Realm, groups: SystemGroups, name: RealmGroupSettingName, codes: PolicyCodes) {
-  const value = toWireGroupSetting(groups, realmGroupSetting(groups, realm, name));
+function legacyPolicy(
+  organization: Organization,
+  groups: SystemGroups,
+  name: OrganizationGroupSettingName,
+  codes: PolicyCodes,
+) {
+  const value = toWireGroupSetting(groups, organizationGroupSetting(groups, organization, name));
   const group = typeof value === 'number' ? groups.name(value) : undefined;
-  return (group && codes[group]) ?? codes[REALM_GROUP_SETTINGS[name].initial];
+  return (group && codes[group]) ?? codes[ORGANIZATION_GROUP_SETTINGS[name].initial];
 }

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { CsrfFailedError } from '../../api/cross-site.ts';
 import { type GraphQLContext, perOperation } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
@@ -55,7 +55,7 @@ const SessionNode = builder.prismaNode('Session', {
 });
 nodeModel('Session', 'Session', visibleTo);
 
-/** Loads the viewer's sessions, at most 100, with one query for all fields of an operation that need them. */
+/** Loads the viewer's sessions, at most 100. All fields of an operation that need the sessions share one query. */
 const ownSessions = perOperation(
   (ctx) =>
     new DataLoader<'own', Session[]>(
@@ -75,8 +75,8 @@ builder.prismaObjectField(User, 'sessions', (t) =>
       resolve: async ({ id }, args, ctx) =>
         pageOfList(id === signedIn(ctx).viewer.id ? await ownSessions(ctx).load('own') : [], args),
     },
-    { name: 'UserSessionsConnection' },
-    { name: 'UserSessionsEdge' },
+    { name: 'SessionConnection' },
+    { name: 'SessionEdge' },
   ),
 );
 
@@ -100,7 +100,7 @@ publicMutation('signIn', {
   errors: [
     AuthenticationFailedError,
     UserDeactivatedError,
-    RealmDeactivatedError,
+    OrganizationDeactivatedError,
     NonexistentSubdomainError,
     CsrfFailedError,
     RateLimitHitError,

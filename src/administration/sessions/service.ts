@@ -6,19 +6,19 @@ import { requireOwnPage } from '../../api/cross-site.ts';
 import { sessionCookie, sessionTokenIn } from '../../api/sessions.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, Session, User } from '../../generated/prisma/client.ts';
-import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { ConflictError, NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { letIn, type PasswordLogin, provePassword } from '../sign-in/login.ts';
 
-/** A user who signed in, with the session. */
+/** The user and the session of a successful sign-in. */
 export interface SignedIn {
   readonly user: User;
   readonly session: Session;
 }
 
-/** Returns the filter for the sessions that the viewer can see: their own that have not expired. */
+/** Returns the filter for the sessions that the viewer can see: the viewer's own sessions that have not expired. */
 export const visibleTo = ({ app, viewer }: Ctx): Prisma.SessionWhereInput => ({
-  realmId: viewer.realm.id,
+  organizationId: viewer.organization.id,
   userId: viewer.id,
   idleExpiresAt: { gt: app.now() },
 });
@@ -31,9 +31,9 @@ export const isCurrent = ({ credential }: Viewer, { id }: Session): boolean =>
  * Signs a browser in with a password. Sets a cookie, which scripts cannot read. Ends the browser's previous session.
  *
  * @param browser Undefined if the transport cannot set cookies.
- * @throws BadRequestError if `browser` is undefined.
+ * @throws ConflictError if `browser` is undefined.
  * @throws CsrfFailedError if the request comes from a page of another site.
- * @throws AuthenticationFailedError, RateLimitHitError and others as in `fetchApiKey`.
+ * @throws AuthenticationFailedError, RateLimitHitError and the other errors of `fetchApiKey`.
  */
 export async function signInBrowser(
   request: RequestCtx,
@@ -41,29 +41,29 @@ export async function signInBrowser(
   browser: Browser | undefined,
 ): Promise<SignedIn> {
   if (browser === undefined)
-    throw new BadRequestError('Sign in over HTTP: a session needs a cookie, and WebSocket cannot set one');
+    throw new ConflictError('Sign in over HTTP: a session needs a cookie, and WebSocket cannot set one');
   requireOwnPage(request.app.config, browser.header);
   return beginSession(request, await provePassword(request, login), browser);
 }
 
 /**
- * Begins a session of a user who has proved their identity. Sets its cookie, and ends the browser's previous session.
+ * Begins a session of a user who has proved their identity. Sets the session's cookie, and ends the browser's previous session.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
 export async function beginSession(
-  { app, caller }: Pick<RequestCtx, 'app' | 'caller'>,
+  { app, work, caller }: Pick<RequestCtx, 'app' | 'work' | 'caller'>,
   account: Account,
   browser: Browser,
 ): Promise<SignedIn> {
-  const user = await letIn(app, account);
+  const user = await letIn({ app, work }, account);
   const facts = { userAgent: browser.header('user-agent'), networkAddress: caller?.address ?? '' };
-  const { session, ...token } = await openSession(app, user, facts);
+  const { session, ...token } = await openSession({ app, work }, user, facts);
   const before = sessionTokenIn(app.config, browser.header);
   browser.setCookie(sessionCookie(app, browser.header, token));
-  const left = before === undefined ? undefined : await sessionByToken(app, before);
+  const left = before === undefined ? undefined : await sessionByToken({ app, work }, before);
   if (left !== undefined) {
-    await transact({ app, realmId: left.realm.id }, (tx, emit) =>
+    await transact({ work, organizationId: left.organization.id }, (tx, emit) =>
       endSessions(tx, emit, left.user, { id: left.session.id }),
     );
   }
@@ -73,19 +73,19 @@ export async function beginSession(
 /**
  * Signs out the browser that sent the request.
  *
- * @throws BadRequestError if the viewer is signed in by an API key.
+ * @throws ConflictError if the viewer is signed in by an API key.
  */
 export async function signOut(ctx: Ctx, browser: Browser | undefined): Promise<void> {
   const { credential } = ctx.viewer;
   if (credential?.kind !== 'session')
-    throw new BadRequestError('The request has no session to end: it is authenticated by an API key');
+    throw new ConflictError('The request has no session to end: it is authenticated by an API key');
   await transact(ctx, (tx, emit) => endSessions(tx, emit, ctx.viewer.user, { id: credential.id }));
   browser?.setCookie(sessionCookie(ctx.app, browser.header, undefined));
 }
 
 /** Returns the viewer's sessions, the last seen first. */
 export const listSessions = (ctx: Ctx): Promise<Session[]> =>
-  ctx.app.db.session.findMany({ where: visibleTo(ctx), orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }] });
+  ctx.work.db.session.findMany({ where: visibleTo(ctx), orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }] });
 
 /**
  * Signs out one of the viewer's browsers.
@@ -93,7 +93,12 @@ export const listSessions = (ctx: Ctx): Promise<Session[]> =>
  * @throws NotFoundError if the session does not exist or belongs to another user.
  */
 export async function revokeSession(ctx: Ctx, sessionId: number): Promise<void> {
-  const noSuchSession = new NotFoundError('Session does not exist.');
+  const noSuchSession = new NotFoundError('Session does not exist.', {
+    type: 'Session',
+    id: sessionId,
+    parameter: 'session_id',
+    status: 404,
+  });
   if (!isRowId(sessionId)) throw noSuchSession;
   await transact(ctx, async (tx, emit) => {
     const ended = await endSessions(tx, emit, ctx.viewer.user, { id: sessionId });

@@ -7,9 +7,10 @@ export class AuthenticationFailedError extends defineError(
   { status: 401 },
 ) {}
 
-/** The error for an action that requires proof of identity, if the sign-in of the session was more than ten minutes ago. */
+/** The error for an action that requires proof of identity, if the user signed in to the session more than ten minutes ago. */
 export class PasswordRequiredError extends defineError(
   'PASSWORD_REQUIRED',
-  () => ({ message: 'Give your current password, or sign in again' }),
+  /** @param parameter Name of the parameter for the current password, if the request has one. */
+  (parameter?: string) => ({ message: 'Give your current password, or sign in again', parameter }),
   { status: 403 },
 ) {}

@@ -1,4 +1,4 @@
-import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { errorType } from '../../api/graphql/schema/errors.ts';
 import { publicMutation } from '../../api/graphql/schema/mutation.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
@@ -31,7 +31,7 @@ publicMutation('fetchApiKey', {
   errors: [
     AuthenticationFailedError,
     UserDeactivatedError,
-    RealmDeactivatedError,
+    OrganizationDeactivatedError,
     NonexistentSubdomainError,
     RateLimitHitError,
   ],
@@ -43,8 +43,8 @@ publicMutation('fetchApiKey', {
 
 publicMutation('fetchApiKeyByJwt', {
   description:
-    "Returns an API key in exchange for a JSON Web Token, signed as the server's operator configured it for the " +
-    'organization. Requires no credentials.',
+    'Returns an API key in exchange for a JSON Web Token. The token must be signed with the key and algorithm ' +
+    'that the operator of the server configured for the organization. Requires no credentials.',
   ignoresIdempotencyKey: true,
   provesIdentity: true,
   input: (t) => ({
@@ -55,7 +55,7 @@ publicMutation('fetchApiKeyByJwt', {
     email: { type: 'String', description: 'User name for HTTP Basic authentication.' },
     userId: { type: 'ID', refersTo: 'User', description: 'Id of the user.' },
   }),
-  errors: [AuthenticationFailedError, UserDeactivatedError, RealmDeactivatedError, NonexistentSubdomainError],
+  errors: [AuthenticationFailedError, UserDeactivatedError, OrganizationDeactivatedError, NonexistentSubdomainError],
   resolve: async (request, input) => {
     const { user, apiKey } = await fetchApiKeyByJwt(request, input);
     return { apiKey, email: user.email, userId: user.id };

@@ -1,53 +1,56 @@
 import { errors, jwtVerify } from 'jose';
-import type { App, RequestCtx } from '../../access/context.ts';
+import type { RequestCtx, Runtime } from '../../access/context.ts';
 import { useUp } from '../../access/used-tokens.ts';
 import { findUserByEmail } from '../../people/users.ts';
-import { BadRequestError, NonexistentSubdomainError } from '../../platform/errors.ts';
+import { ConflictError, NonexistentSubdomainError, ValidationError } from '../../platform/errors.ts';
 import type { JwtKey } from '../../platform/jwt-keys.ts';
 import { AuthenticationFailedError } from './errors.ts';
 import { type Login, logIn } from './login.ts';
 
-/** Longest token that is parsed, in bytes. Tokens of identity providers have one or two kilobytes. */
+/** Maximum length in bytes of a web token that is parsed. Tokens of identity providers have one or two kilobytes. */
 export const MAX_TOKEN_BYTES = 8 * 1024;
 /**
- * Form of a token: three parts of base64url and nothing else. Decoders would ignore padding and white space.
+ * Pattern of a web token: three parts of base64url, separated by dots. Tokens with padding or white space are refused, although
+ * decoders ignore these characters.
  *
  * @see RFC 7515 2, 3.1
  */
 const COMPACT = /^[\w-]*\.[\w-]*\.[\w-]*$/;
 /** Tolerated difference between the clocks of issuer and server, in seconds. */
 const CLOCK_SKEW = 60;
-/** The year 9999. Later expiry dates of tokens are replaced by it. */
+/** Start of the year 9999, in milliseconds since 1970. It replaces later expiry times of tokens. */
 const LAST_DATE = Date.UTC(9999, 0);
 
 /**
  * Returns the API key of the person whose email address a web token contains. Records the first login of an imported user.
  *
- * Key fields in the header (`kid`, `jku`, `x5u`, `jwk`) are ignored: the organization has one key.
+ * The header fields that select a key (`kid`, `jku`, `x5u`, `jwk`) are ignored, because the organization has one key.
  *
- * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
- * @throws BadRequestError if the organization does not accept web tokens, or the token is invalid.
+ * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
+ * @throws ConflictError if the organization does not accept web tokens.
+ * @throws ValidationError if the token is invalid.
  * @throws AuthenticationFailedError if no person of the organization has the email address.
- * @throws RealmDeactivatedError, UserDeactivatedError if the person cannot sign in.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the person cannot sign in.
  * @see RFC 8725
  */
 export async function fetchApiKeyByJwt(
-  { app, realm, caller }: RequestCtx,
+  { app, work, organization, caller }: RequestCtx,
   { token }: { token: string },
 ): Promise<Login> {
-  if (realm === null) throw new NonexistentSubdomainError();
-  const key = app.config.jwtKeys.get(realm.subdomain);
-  if (key === undefined) throw new BadRequestError('JWT authentication is not enabled for this organization');
-  if (token === '') throw new BadRequestError('No JSON web token passed in request');
+  if (organization === null) throw new NonexistentSubdomainError();
+  const key = app.config.jwtKeys.get(organization.subdomain);
+  if (key === undefined) throw new ConflictError('JWT authentication is not enabled for this organization');
+  if (token === '')
+    throw new ValidationError('No JSON web token passed in request', { parameter: 'token', minimum: 1 });
   const claims = await verify(app, key, token);
   const { email } = claims;
   if (typeof email !== 'string' || email === '') {
-    throw new BadRequestError('No email specified in JSON web token claims');
+    throw new ValidationError('No email specified in JSON web token claims', { parameter: 'token' });
   }
-  const user = await findUserByEmail(app.db, realm.id, email);
+  const user = await findUserByEmail(work.db, organization.id, email);
   if (user === null || user.botType !== null || user.isSystem) {
     const facts = {
-      realm_id: realm.id,
+      organization: organization.id,
       account: email,
       address: caller?.address,
       reason: 'no account for the web token',
@@ -55,18 +58,22 @@ export async function fetchApiKeyByJwt(
     app.log.warn(facts, 'sign-in failed');
     throw new AuthenticationFailedError();
   }
-  const login = await logIn(app, { user, realm });
-  // The use is recorded last, so that the token can be used again if signing in fails.
+  const login = await logIn({ app, work }, { user, organization });
+  // The use of the token is recorded last, so that the token can be used again if signing in fails.
   const { jti, exp = 0 } = claims;
   const expiresAt = new Date(Math.min((exp + CLOCK_SKEW) * 1000, LAST_DATE));
-  if (key.once && !(await useUp(app, realm.id, String(jti), expiresAt))) throw badToken();
+  if (key.once && !(await useUp({ app, work }, organization.id, String(jti), expiresAt))) throw badToken();
   return login;
 }
 
-const badToken = () => new BadRequestError('Bad JSON web token');
+const badToken = () => new ValidationError('Bad JSON web token', { parameter: 'token' });
 
-/** Returns the claims of a token that is well-formed, signed by the organization's issuer, and currently valid. */
-async function verify(app: App, { key, algorithms, issuer, audience, type, once }: JwtKey, token: string) {
+/**
+ * Returns the claims of a web token that is well-formed, signed by the organization's issuer, and currently valid.
+ *
+ * @throws BadRequestError for any other token.
+ */
+async function verify(app: Runtime, { key, algorithms, issuer, audience, type, once }: JwtKey, token: string) {
   if (Buffer.byteLength(token) > MAX_TOKEN_BYTES || !COMPACT.test(token)) throw badToken();
   const now = app.now();
   try {
@@ -89,19 +96,20 @@ async function verify(app: App, { key, algorithms, issuer, audience, type, once 
   }
 }
 
-/** Returns the claims of a token as JSON text. The text is valid UTF-8, because it was already parsed. */
+/** Returns the claims of a web token as JSON text. The text is valid UTF-8, because it was already parsed. */
 const payloadText = (token: string): string => Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
 
 /**
- * Returns whether an object has two members with one name. Parsers differ in which of the two they use, so the issuer may have
- * meant the member that this parser ignores.
+ * Returns whether an object in a JSON text has two members with the same name. Parsers differ in which of the two they use. So
+ * the issuer may have meant the member that this service's parser ignores.
  *
  * @param json Valid JSON.
  * @see RFC 7519 4
  */
 function namesTwice(json: string): boolean {
   const open: Set<string>[] = [];
-  // Matches a member name with its colon, another string, or a brace. Strings in arrays are not names: no colon follows.
+  // Matches a member name with its colon, another string, or a brace. A string in an array is not a member name, because no
+  // colon follows it.
   for (const [token, name] of json.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') open.push(new Set());
     else if (token === '}') open.pop();

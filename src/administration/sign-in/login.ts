@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Account } from '../../access/accounts.ts';
-import type { App, RequestCtx } from '../../access/context.ts';
+import type { RequestCtx, Runtime, WorkCtx } from '../../access/context.ts';
 import { verifyPassword } from '../../access/passwords.ts';
 import { normalAddress, requireActive } from '../../access/sign-in.ts';
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import type { Caller } from '../../platform/caller.ts';
 import { AbandonedError, NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
@@ -14,28 +14,28 @@ import { recordFirstLogin } from './first-login.ts';
 
 const FAILURES = { points: 5, duration: 1800 };
 
-/** Password attempts of one process. */
+/** Password attempts of one running service. */
 interface Attempts {
   readonly failures: FailureCounter;
-  /** The last attempt for each email address. Attempts for one address run one after the other. */
+  /** Last password attempt for each email address of an organization. Attempts for the same address run one after the other. */
   readonly last: Map<string, Promise<unknown>>;
 }
 
-/** Attempts by database. All `App` objects of a database share one entry, including those that run within a transaction. */
-const attemptsOf = new WeakMap<App['database'], Attempts>();
+/** Password attempts, for each running service. Several services may run in one process. */
+const attemptsOf = new WeakMap<Runtime, Attempts>();
 
 /**
  * Returns the API key of the person with this email address and password. Records the first login of an imported user.
  *
- * @throws BadRequestError if the address or the password contains a null byte.
+ * @throws ValidationError if the address or the password contains a null byte.
  * @throws AuthenticationFailedError if address and password match no account with a password. For an unknown address, the check
  * takes as long as for an existing account.
- * @throws RealmDeactivatedError, UserDeactivatedError if address and password match, but the account cannot sign in.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if address and password match, but the account cannot sign in.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
- * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
+ * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
  */
 export async function fetchApiKey(request: RequestCtx, login: PasswordLogin): Promise<Login> {
-  return logIn(request.app, await provePassword(request, login));
+  return logIn(request, await provePassword(request, login));
 }
 
 /** Credentials that a user enters to sign in. */
@@ -48,20 +48,18 @@ export interface PasswordLogin {
 /**
  * Returns the account with this email address and password, even if the account is deactivated.
  *
- * @throws The errors of `fetchApiKey`, except those about the state of the account.
+ * @throws The errors of `fetchApiKey`, except OrganizationDeactivatedError and UserDeactivatedError.
  */
-export async function provePassword(
-  { app, realm, caller }: RequestCtx,
-  { username, password }: PasswordLogin,
-): Promise<Account> {
-  if (realm === null) throw new NonexistentSubdomainError();
+export async function provePassword(request: RequestCtx, { username, password }: PasswordLogin): Promise<Account> {
+  const { organization, caller } = request;
+  if (organization === null) throw new NonexistentSubdomainError();
   refuseNullBytes('username', username);
-  // scrypt ignores null bytes at the end of a password, so a wrong password could be accepted.
+  // scrypt ignores null bytes at the end of a password, so it would accept the right password followed by null bytes.
   refuseNullBytes('password', password);
   const address = normalAddress(username);
-  const user = await tryPassword(app, realm, { address, password, caller });
+  const user = await tryPassword(request, organization, { address, password, caller });
   if (user === undefined) throw new AuthenticationFailedError();
-  return { user, realm };
+  return { user, organization };
 }
 
 /** The user after the login, with their API key. */
@@ -73,12 +71,12 @@ export interface Login {
 /**
  * Returns the API key of a user who has proved their identity.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
-export async function logIn(app: App, account: Account): Promise<Login> {
-  const user = await letIn(app, account);
-  const { sealed } = await app.db.apiKey.findUniqueOrThrow({
-    where: { realmId_userId: { realmId: user.realmId, userId: user.id } },
+export async function logIn({ app, work }: WorkCtx, account: Account): Promise<Login> {
+  const user = await letIn({ app, work }, account);
+  const { sealed } = await work.db.apiKey.findUniqueOrThrow({
+    where: { organizationId_userId: { organizationId: user.organizationId, userId: user.id } },
   });
   return { user, apiKey: app.keys.open(sealed) };
 }
@@ -86,14 +84,16 @@ export async function logIn(app: App, account: Account): Promise<Login> {
 /**
  * Checks that a user who has proved their identity can sign in. Records the first login of an imported user.
  *
- * @returns The user after the change.
- * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
+ * @returns The user, as read after the first login was recorded.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
-export async function letIn(app: App, { user, realm }: Account): Promise<User> {
-  requireActive({ user, realm });
+export async function letIn({ app, work }: WorkCtx, { user, organization }: Account): Promise<User> {
+  requireActive({ user, organization });
   if (!user.isImportedStub) return user;
-  await recordFirstLogin({ app, realmId: realm.id }, user.id);
-  return app.db.user.findUniqueOrThrow({ where: { realmId_id: { realmId: realm.id, id: user.id } } });
+  await recordFirstLogin({ app, work, organizationId: organization.id }, user.id);
+  return work.db.user.findUniqueOrThrow({
+    where: { organizationId_id: { organizationId: organization.id, id: user.id } },
+  });
 }
 
 /**
@@ -105,11 +105,16 @@ export async function letIn(app: App, { user, realm }: Account): Promise<User> {
  * @throws AbandonedError if the caller disconnected before the attempt started. Such an attempt does not count towards the
  *   limit.
  */
-export async function tryPassword(app: App, realm: Realm, attempt: PasswordAttempt): Promise<User | undefined> {
+export async function tryPassword(
+  ctx: WorkCtx,
+  organization: Organization,
+  attempt: PasswordAttempt,
+): Promise<User | undefined> {
+  const { app } = ctx;
   const { address, caller } = attempt;
-  const facts = { realm_id: realm.id, account: address, address: caller?.address };
+  const facts = { organization: organization.id, account: address, address: caller?.address };
   try {
-    const user = await limited(app, `${realm.id} ${address}`, () => checkPassword(app, realm, attempt));
+    const user = await limited(app, `${organization.id} ${address}`, () => checkPassword(ctx, organization, attempt));
     if (user === undefined) app.log.warn({ ...facts, reason: 'wrong password' }, 'sign-in failed');
     return user;
   } catch (error) {
@@ -131,26 +136,33 @@ interface PasswordAttempt {
  * @throws AbandonedError if the caller has disconnected.
  */
 async function checkPassword(
-  { db, config }: App,
-  realm: Realm,
+  { app: { config }, work: { db } }: WorkCtx,
+  organization: Organization,
   { address, password, caller }: PasswordAttempt,
 ): Promise<User | undefined> {
   if (caller?.isGone === true) throw new AbandonedError();
-  const user = await findUserByEmail(db, realm.id, address);
+  const user = await findUserByEmail(db, organization.id, address);
   return (await verifyPassword(config, password, user?.passwordHash ?? null, caller)) && user !== null
     ? user
     : undefined;
 }
 
 /**
- * Makes one attempt, unless too many attempts have failed.
+ * Runs `attempt`, unless 5 attempts for the same email address have failed within 30 minutes.
  *
- * Attempts for one email address run one after the other. So of a thousand concurrent wrong attempts, only five are made. A
- * user who signs in from several clients at the same time does not reach the limit.
+ * Attempts for one email address run one after the other. So of a thousand concurrent attempts with wrong passwords, only five
+ * are made. A user who signs in with the right password from several clients at the same time does not reach the limit.
+ *
+ * @param name Organization id and email address, separated by a space.
+ * @throws RateLimitHitError if too many attempts have failed.
  */
-async function limited(app: App, name: string, attempt: () => Promise<User | undefined>): Promise<User | undefined> {
+async function limited(
+  app: Runtime,
+  name: string,
+  attempt: () => Promise<User | undefined>,
+): Promise<User | undefined> {
   const { failures, last } = attemptsFor(app);
-  // A hash, so that the key has a fixed length, regardless of the client's input.
+  // The key is a hash of the email address, so that its length does not depend on the client's input.
   const key = createHash('sha256').update(name).digest('base64');
   const turn = (last.get(key) ?? Promise.resolve()).then(async () => {
     const waitMs = await failures.waitMs(key);
@@ -172,11 +184,11 @@ async function limited(app: App, name: string, attempt: () => Promise<User | und
   }
 }
 
-function attemptsFor({ database, rateLimits }: App): Attempts {
-  const known = attemptsOf.get(database) ?? {
-    failures: rateLimits.failureCounter('password_failures', FAILURES),
+function attemptsFor(app: Runtime): Attempts {
+  const known = attemptsOf.get(app) ?? {
+    failures: app.rateLimits.failureCounter('password_failures', FAILURES),
     last: new Map(),
   };
-  attemptsOf.set(database, known);
+  attemptsOf.set(app, known);
   return known;
 }

@@ -4,13 +4,16 @@ import { checkPassword, hashPassword } from '../../access/passwords.ts';
 import { endSessions, otherThan } from '../../access/sessions.ts';
 import { normalAddress, replaceKey } from '../../access/sign-in.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ForbiddenError } from '../../platform/errors.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { tryPassword } from './login.ts';
 import { wrongPassword } from './proof.ts';
+
+/** Name of the parameter that contains the old password. */
+const OLD_PASSWORD = 'old_password';
 
 /** A change of a password: the stored hashes of the old and the new password. */
 export interface PasswordChange {
@@ -22,61 +25,67 @@ export interface PasswordChange {
  * Checks a change of the viewer's password, and hashes the new one. Hashing is slow, so this must not run in a transaction.
  * Failures count towards the limit of failed sign-ins.
  *
- * @throws BadRequestError if the old password is wrong, or the new one is too weak or too long.
+ * @throws ValidationError if the old password is wrong, or the new one is too weak or too long.
  * @throws RateLimitHitError after 5 failures for the viewer's email address within 30 minutes, or if too many requests wait to
  *   sign in.
  */
 export async function requirePasswordChange(
-  { app, viewer, caller }: Ctx,
+  ctx: Ctx,
   { oldPassword, newPassword }: { oldPassword: string; newPassword: string },
 ): Promise<PasswordChange> {
+  const { app, viewer, caller } = ctx;
   const address = normalAddress(viewer.user.email);
-  // A password with null bytes is wrong: scrypt ignores null bytes at the end, so it would accept the password with them.
+  // A password with null bytes counts as wrong. scrypt ignores null bytes at the end, so it would accept the right password
+  // followed by null bytes.
   const tried = oldPassword.includes('\0')
     ? undefined
-    : await tryPassword(app, viewer.realm, { address, password: oldPassword, caller });
-  if (tried === undefined) throw wrongPassword();
-  await checkPassword(newPassword, ownerOf(viewer), 'New password is too weak!');
+    : await tryPassword(ctx, viewer.organization, { address, password: oldPassword, caller });
+  if (tried === undefined) throw wrongPassword(OLD_PASSWORD);
+  await checkPassword(newPassword, ownerOf(viewer), { parameter: 'new_password', weak: 'New password is too weak!' });
   return { oldHash: tried.passwordHash, newHash: await hashPassword(app.config, newPassword, caller) };
 }
 
 /**
- * Replaces a person's password, as the server's operator does if the person lost it. Signs the person out of every browser and
- * cancels a pending change of their email address. The API key stays valid.
+ * Replaces a person's password without checking the old password. Called for the server's operator if the person lost the
+ * password. Signs the person out of every browser and cancels a pending change of their email address. The API key stays valid.
  *
  * @param ctx The person's own context.
- * @throws BadRequestError for a bot, or if the password is too short, too long or too weak.
+ * @throws ForbiddenError for a bot.
+ * @throws ValidationError if the password is too short, too long or too weak.
  */
 export async function replacePassword(ctx: Ctx, newPassword: string): Promise<void> {
   const { app, viewer } = ctx;
-  if (viewer.user.botType !== null) throw new BadRequestError('A bot has no password');
+  if (viewer.user.botType !== null) throw new ForbiddenError('A bot has no password');
   await checkPassword(newPassword, ownerOf(viewer));
   const passwordHash = await hashPassword(app.config, newPassword, undefined);
   await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
     await tx.user.update({
-      where: { realmId_id: { realmId: viewer.realm.id, id: viewer.id } },
+      where: { organizationId_id: { organizationId: viewer.organization.id, id: viewer.id } },
       data: { passwordHash },
     });
     await endSessions(tx, emit, viewer.user);
-    await passwordChanged(tx, viewer.realm, viewer.user);
+    await passwordChanged(tx, viewer.organization, viewer.user);
   });
 }
 
-const ownerOf = ({ user, realm }: Ctx['viewer']): PasswordOwner => ({ ...user, organization: realm });
+const ownerOf = ({ user, organization }: Ctx['viewer']): PasswordOwner => ({ ...user, organization });
 
-/** Cancels a change of email address that a person with the old password may have requested, and notifies the user. */
-async function passwordChanged(tx: Tx, realm: Realm, user: User): Promise<void> {
-  await tx.emailChange.deleteMany({ where: { realmId: user.realmId, userId: user.id } });
-  await queueSecurityMail(tx, realm, user, { subject: 'Your password', happened: 'your password was changed.' });
+/**
+ * Completes a change of password. Cancels a pending change of email address, because another person with the old password may
+ * have requested it. Notifies the user by email.
+ */
+async function passwordChanged(tx: Tx, organization: Organization, user: User): Promise<void> {
+  await tx.emailChange.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
+  await queueSecurityMail(tx, organization, user, { subject: 'Your password', happened: 'your password was changed.' });
 }
 
 /**
  * Writes the new password. The transaction must hold the lock of the user's row. Ends the user's other sessions and cancels a
- * pending change of email address: a person with the old password may have started them. In a session, the API key is replaced
- * too, unless `keepsApiKey` is true. In a request by API key, the key stays.
+ * pending change of email address, because another person with the old password may have started them. If the request uses a
+ * session, the API key is replaced too, unless `keepsApiKey` is true.
  *
- * @throws BadRequestError if the password has changed in the meantime.
+ * @throws ValidationError if the stored hash is no longer `oldHash`, because another request has changed the password.
  */
 export async function writePassword(
   tx: Tx,
@@ -84,13 +93,13 @@ export async function writePassword(
   ctx: Ctx,
   { oldHash, newHash, user, keepsApiKey }: PasswordChange & { readonly user: User; readonly keepsApiKey: boolean },
 ): Promise<void> {
-  if (user.passwordHash !== oldHash) throw wrongPassword();
+  if (user.passwordHash !== oldHash) throw wrongPassword(OLD_PASSWORD);
   await tx.user.update({
-    where: { realmId_id: { realmId: user.realmId, id: user.id } },
+    where: { organizationId_id: { organizationId: user.organizationId, id: user.id } },
     data: { passwordHash: newHash },
   });
   const { viewer } = ctx;
   await endSessions(tx, emit, user, otherThan(viewer));
-  await passwordChanged(tx, viewer.realm, user);
+  await passwordChanged(tx, viewer.organization, user);
   if (viewer.credential?.kind === 'session' && !keepsApiKey) await replaceKey(tx, emit, ctx, user.id);
 }

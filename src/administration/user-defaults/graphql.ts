@@ -1,71 +1,64 @@
 import { signedIn } from '../../access/context.ts';
+import { USER_SETTINGS } from '../../access/user-settings.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
-import { nodeType } from '../../api/graphql/schema/node.ts';
-import {
-  meaningsOf,
-  settingEnum,
-  settingEnumValue,
-  settingFields,
-  settingInputs,
-  settingsGiven,
-} from '../../api/graphql/schema/setting-fields.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
-import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import type { ProjectedSetting } from '../../platform/setting.ts';
-import { projectionOf } from './event-projections.ts';
+import { nodeByText } from '../../api/graphql/schema/node.ts';
+import { settingProjections, settingsGiven, shownSetting } from '../../api/graphql/schema/setting-fields.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
+import { UserSettings, UserSettingsInput } from '../../people/graphql.ts';
+import { CHANGED_SETTING, UserSetting } from '../../people/graphql-events.ts';
+import { type ProjectedSetting, withEffect } from '../../platform/setting.ts';
 import { updateUserDefaults } from './service.ts';
-import { EDITABLE_USER_DEFAULTS, USER_DEFAULTS, type UserDefaultName, userDefault } from './settings.ts';
+import { EDITABLE_USER_DEFAULTS } from './settings.ts';
 
-type Source = Pick<Realm, 'id' | 'userDefaults'>;
+/** Returns the part of the global id of an organization's defaults that follows the type name. */
+const idOfDefaults = ({ id }: { readonly id: number }) => `defaults-${id}`;
 
-const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults');
+const bySetting = settingProjections('UserSettings', Object.keys(withEffect(EDITABLE_USER_DEFAULTS)), idOfDefaults);
 
-builder.node(UserSettingsDefaults, {
-  description: 'Default settings of new users of the organization.',
-  // The object has the id of the organization: each organization has exactly one such object.
-  id: { resolve: ({ id }) => id },
-  fields: (t) => settingFields<Source>(t, USER_DEFAULTS, (realm, name) => userDefault(realm, name as UserDefaultName)),
+/** Returns the event projection of the settings that new users get. It contains the setting that changed. */
+const projectionOf = ({
+  event,
+}: {
+  readonly event: { readonly property: string };
+}): EventProjection<ProjectedSetting> => bySetting(event.property);
+
+const toDefaults = (organization: Pick<Organization, 'id' | 'userDefaults'>) => ({
+  id: idOfDefaults(organization),
+  settings: organization.userDefaults,
 });
 
-nodeType('UserSettingsDefaults', async ({ viewer: { realm } }, ids) =>
-  // A copy, because the node `Organization` is also made from the organization's row.
-  ids.includes(realm.id) ? [{ ...realm }] : [],
-);
+nodeByText('UserSettings', async (ctx, text) => {
+  const { organization } = signedIn(ctx).viewer;
+  return text === idOfDefaults(organization) ? toDefaults(organization) : null;
+});
+
+const DEFAULTS = 'Default settings of new users of the organization.';
 
 builder.queryField('userSettingsDefaults', (t) =>
   t.field({
-    type: UserSettingsDefaults,
+    type: UserSettings,
     nullable: true,
-    description: 'Default settings of new users of the organization.',
-    resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
+    description: DEFAULTS,
+    resolve: (_root, _args, ctx) => toDefaults(signedIn(ctx).viewer.organization),
   }),
 );
 
 mutation('updateUserSettingsDefaults', {
-  description:
-    'Updates the default settings of new users. Omitted fields do not change. Existing users keep their settings. ' +
-    'For administrators.',
-  input: (t) => settingInputs(t, EDITABLE_USER_DEFAULTS),
-  payload: () => ({
-    defaults: {
-      type: UserSettingsDefaults,
-      description: 'All default settings after the change.',
-    },
+  description: 'Updates the default settings of new users. Existing users keep their settings. For administrators.',
+  input: (t) => ({
+    settings: t.field({
+      type: UserSettingsInput,
+      description:
+        'Settings to change. `timezone` and `defaultLanguage` are refused: they have no default that can be changed.',
+    }),
   }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, input) => ({
-    defaults: await updateUserDefaults(ctx, settingsGiven(EDITABLE_USER_DEFAULTS, input)),
+  payload: () => ({ defaults: { type: UserSettings, description: 'All default settings after the change.' } }),
+  resolve: async (ctx, { settings }) => ({
+    defaults: toDefaults(await updateUserDefaults(ctx, settingsGiven(USER_SETTINGS, settings))),
   }),
-});
-
-const MEANINGS = meaningsOf(EDITABLE_USER_DEFAULTS);
-
-const UserSettingsDefault = builder.enumType('UserSettingsDefault', {
-  description: 'A default setting of new users, named as in `UserSettingsDefaults`.',
-  values: settingEnum(MEANINGS),
 });
 
 type SettingProjection = { readonly known: ProjectedSetting | null };
@@ -75,13 +68,14 @@ eventType<{ readonly property: string }, SettingProjection>(
   'update',
   'UserSettingsDefaultUpdatedEvent',
   (t) => ({
-    defaultSetting: t.field({
-      type: UserSettingsDefault,
-      description: 'The setting that changed.',
-      resolve: ({ event }) => settingEnumValue(MEANINGS, event.property),
+    userSetting: t.field({
+      type: UserSetting,
+      nullable: true,
+      description: CHANGED_SETTING,
+      resolve: ({ event }) => shownSetting(USER_SETTINGS, event.property),
     }),
     userSettingsDefaults: t.field({
-      type: UserSettingsDefaults,
+      type: UserSettings,
       nullable: true,
       description: 'All default settings after the change.',
       ...projectedFromEvent(

@@ -3,8 +3,8 @@ import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
-import { lockRealm } from '../../people/locks.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
+import { lockOrganization } from '../../people/locks.ts';
 import { requireSettings, storedAfter } from '../../platform/setting.ts';
 import { userDefaultUpdated } from './events.ts';
 import {
@@ -20,24 +20,24 @@ import {
  * @param given Values as sent by the client, by name on the wire.
  * @returns The organization after the change.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if a value is invalid.
+ * @throws ValidationError if a value is invalid.
  */
 export async function updateUserDefaults(
   ctx: Ctx,
   given: Partial<Record<EditableUserDefaultName, unknown>>,
-): Promise<Realm> {
+): Promise<Organization> {
   requireAdministrator(ctx);
   const values = requireSettings(EDITABLE_USER_DEFAULTS, given);
   return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, ctx.realmId);
+    await lockOrganization(tx, ctx.organizationId);
     requireAdministrator(await asOfNow(tx, ctx));
-    const before = await tx.realm.findUniqueOrThrow({ where: { id: ctx.realmId } });
+    const before = await tx.organization.findUniqueOrThrow({ where: { id: ctx.organizationId } });
     const after = { ...before, userDefaults: storedAfter(EDITABLE_USER_DEFAULTS, before.userDefaults, values) };
     const changed = EDITABLE_USER_DEFAULT_NAMES.filter(
       (name) => userDefault(before, name) !== userDefault(after, name),
     );
     if (changed.length === 0) return before;
-    await tx.realm.update({ where: { id: ctx.realmId }, data: { userDefaults: after.userDefaults } });
+    await tx.organization.update({ where: { id: ctx.organizationId }, data: { userDefaults: after.userDefaults } });
     for (const name of changed) emit(userDefaultUpdated(after.id, name, userDefault(after, name)), everyone());
     return after;
   });

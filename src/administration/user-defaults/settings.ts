@@ -1,5 +1,5 @@
 import { USER_SETTINGS, type UserSettingName, type UserSettingValue, userSetting } from '../../access/user-settings.ts';
-import type { Realm } from '../../generated/prisma/client.ts';
+import type { Organization } from '../../generated/prisma/client.ts';
 
 const { timezone: _, ...withDefault } = USER_SETTINGS;
 
@@ -18,6 +18,6 @@ export const EDITABLE_USER_DEFAULT_NAMES = Object.keys(EDITABLE_USER_DEFAULTS) a
 
 /** Returns the organization's default of a setting for new users. */
 export const userDefault = <K extends UserDefaultName>(
-  { userDefaults }: Pick<Realm, 'userDefaults'>,
+  { userDefaults }: Pick<Organization, 'userDefaults'>,
   name: K,
 ): UserSettingValue<K> => userSetting({ settings: userDefaults }, name);

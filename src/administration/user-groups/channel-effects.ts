@@ -9,14 +9,14 @@ import type { SubscriptionChangeContext } from '../../channels/subscriptions/mem
 import { showChannels } from '../../channels/visibility.ts';
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
-import type { Channel, Realm, User } from '../../generated/prisma/client.ts';
+import type { Channel, Organization, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
-// All functions must run in a transaction that holds the lock of the organization's row, so that no channel changes. The
-// number of queries depends on the affected channels, not on the users.
+// All functions of this file must run in a transaction that holds the lock of the organization's row, so that no channel
+// changes. The number of queries depends on the number of affected channels, not on the number of users.
 
 /**
- * Notifies users whose groups changed of the channels that become visible or invisible to them.
+ * Notifies users of the channels that become visible or invisible to them, after a change of the users' groups.
  *
  * @param changed Users whose groups have changed.
  */
@@ -26,24 +26,24 @@ export async function groupChangeEffects(
   context: SubscriptionChangeContext,
   changed: readonly Regrouped[],
 ): Promise<void> {
-  const { realm } = context;
-  const channels = await channelsShownTo(tx, realm.id, [...new Set(changed.flatMap(difference))]);
+  const { organization } = context;
+  const channels = await channelsShownTo(tx, organization.id, [...new Set(changed.flatMap(difference))]);
   const changes = changed.map(({ id, role, joinedAt, before, after }) => {
-    const as = (memberships: Memberships) => ({ id, role, realm, user: { joinedAt, ...memberships } });
+    const as = (memberships: Memberships) => ({ id, role, organization, user: { joinedAt, ...memberships } });
     return { before: as(before), after: as(after) };
   });
-  await tellVisibility(tx, emit, context, channels, changes);
+  await publishVisibility(tx, emit, context, channels, changes);
 }
 
 /**
- * Notifies members of the channels that become visible or invisible to them because the waiting period changed.
+ * Notifies users of the channels that become visible or invisible to them, after a change of the waiting period.
  *
  * @param members The members who become full members, or are no longer full members.
  */
 export async function waitingPeriodEffects(
   tx: Tx,
   emit: Emit,
-  { before, after, now }: { readonly before: Realm; readonly after: Realm; readonly now: Date },
+  { before, after, now }: { readonly before: Organization; readonly after: Organization; readonly now: Date },
   members: readonly User[],
 ): Promise<void> {
   if (members.length === 0) return;
@@ -51,10 +51,10 @@ export async function waitingPeriodEffects(
   const groupIds = new Set([full, ...members.flatMap(({ fullMemberGroupIds }) => fullMemberGroupIds)]);
   const channels = await channelsShownTo(tx, after.id, [...groupIds]);
   const changes = members.map((user) => {
-    const as = (realm: Realm) => ({ id: user.id, role: user.role, realm, user });
+    const as = (organization: Organization) => ({ id: user.id, role: user.role, organization, user });
     return { before: as(before), after: as(after) };
   });
-  await tellVisibility(tx, emit, { realm: after, now }, channels, changes);
+  await publishVisibility(tx, emit, { organization: after, now }, channels, changes);
 }
 
 /** A user before and after a change. */
@@ -63,16 +63,16 @@ interface PersonChange {
   readonly after: Person;
 }
 
-async function tellVisibility(
+async function publishVisibility(
   tx: Tx,
   emit: Emit,
-  { realm, now }: SubscriptionChangeContext,
+  { organization, now }: SubscriptionChangeContext,
   channels: readonly Channel[],
   changes: readonly PersonChange[],
 ): Promise<void> {
   if (channels.length === 0) return;
-  const groups = await systemGroups(tx, realm.id);
-  const subscribed = await subscriptionsOf(tx, realm.id, channels, changes);
+  const groups = await systemGroups(tx, organization.id);
+  const subscribed = await subscriptionsOf(tx, organization.id, channels, changes);
   const sees = (channel: Channel, person: Person) =>
     seesChannel({ person, groups, now }, channel, subscribed.has(`${channel.id} ${person.id}`));
   for (const channel of channels) {
@@ -80,13 +80,18 @@ async function tellVisibility(
     const gained = moved.filter(({ after }) => sees(channel, after)).map(({ after }) => after.id);
     const lost = moved.filter(({ before }) => sees(channel, before)).map(({ before }) => before.id);
     if (lost.length > 0) emit(channelsDeleted([channel]), users(lost));
-    if (gained.length > 0) await showChannels(tx, emit, { realm, now }, [channel], gained);
+    if (gained.length > 0) await showChannels(tx, emit, { organization, now }, [channel], gained);
   }
   const channelIds = channels.map(({ id }) => id);
-  await publishAccessChange(tx, emit, { realm, now }, { channelIds, userIds: changes.map(({ after }) => after.id) });
+  await publishAccessChange(
+    tx,
+    emit,
+    { organization, now },
+    { channelIds, userIds: changes.map(({ after }) => after.id) },
+  );
 }
 
-/** Returns the groups that the user joined or left. */
+/** Returns the ids of the groups that the user joined or left. */
 function difference({ before, after }: Regrouped): number[] {
   return [
     ...changedIds(before.groupIds, after.groupIds),
@@ -99,27 +104,27 @@ const changedIds = (before: readonly number[], after: readonly number[]): number
   ...after.filter((id) => !before.includes(id)),
 ];
 
-/** Returns the private channels that are visible to members of the groups. */
-async function channelsShownTo(tx: Tx, realmId: number, groupIds: readonly number[]): Promise<Channel[]> {
+/** Returns the private channels that members of the given groups can see because of the channels' permissions. */
+async function channelsShownTo(tx: Tx, organizationId: number, groupIds: readonly number[]): Promise<Channel[]> {
   if (groupIds.length === 0) return [];
   const holders = METADATA_PERMISSIONS.flatMap((name) =>
     groupIds.map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),
   );
   return tx.channel.findMany({
-    where: { realmId, inviteOnly: true, isWebPublic: false, OR: holders },
+    where: { organizationId, inviteOnly: true, isWebPublic: false, OR: holders },
     orderBy: { id: 'asc' },
   });
 }
 
 async function subscriptionsOf(
   tx: Tx,
-  realmId: number,
+  organizationId: number,
   channels: readonly Channel[],
   changes: readonly PersonChange[],
 ) {
   const userIds = changes.map(({ after }) => after.id);
   const rows = await tx.$queryRaw<{ user_id: number; channel_id: number }[]>`
     SELECT user_id, channel_id FROM subscription
-    WHERE realm_id = ${realmId} AND active AND channel_id = ANY(${channels.map(({ id }) => id)}) AND user_id = ANY(${userIds})`;
+    WHERE realm_id = ${organizationId} AND active AND channel_id = ANY(${channels.map(({ id }) => id)}) AND user_id = ANY(${userIds})`;
   return new Set(rows.map(({ user_id, channel_id }) => `${channel_id} ${user_id}`));
 }

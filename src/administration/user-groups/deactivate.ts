@@ -7,15 +7,17 @@ import type { Tx } from '../../platform/db/client.ts';
 import { lockManagedGroup, requireActiveGroup, subjectOf } from './access.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
 import { toSnapshot, userGroupRemoved, userGroupUpdated } from './events.ts';
-import { channelsNamingGroup, groupsNamingGroup, realmNamingGroup } from './queries.ts';
+import { channelsNamingGroup, groupsNamingGroup, organizationNamingGroup } from './queries.ts';
 
 /**
  * Deactivates a group that is not in use, and notifies all users.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws CannotDeactivateGroupInUseError if the group is a subgroup of an active group, or holds any permission.
- *   Archived and deactivated objects count: they would use the group again after they are restored.
- * @throws BadRequestError if the group does not exist, is deactivated, or the viewer does not manage it.
+ * @throws CannotDeactivateGroupInUseError if the group is a subgroup of an active group, or holds any permission. Permissions
+ *   on archived and deactivated objects count, because these objects would use the group again after they are restored.
+ * @throws NotFoundError if the group does not exist.
+ * @throws ForbiddenError if the viewer does not manage the group.
+ * @throws ConflictError if the group is deactivated.
  */
 export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
   requireMember(ctx);
@@ -25,7 +27,7 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
     const objections = await objectionsTo(tx, group);
     if (objections.length > 0) throw new CannotDeactivateGroupInUseError(objections);
     const after = await tx.userGroup.update({
-      where: { realmId_id: { realmId: group.realmId, id: group.id } },
+      where: { organizationId_id: { organizationId: group.organizationId, id: group.id } },
       data: { deactivatedAt: actor.now },
     });
     emit(userGroupUpdated(subjectOf(group), { deactivated: true }, toSnapshot(actor.groups, after)), everyone());
@@ -35,16 +37,17 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
 }
 
 /**
- * Returns the objects that use the group. The organization's row is locked, so no permission can be given to the group.
+ * Returns the objects that use the group. The organization's row is locked, so no concurrent change can give the group a
+ * permission.
  */
-async function objectionsTo(tx: Tx, { id, realmId }: UserGroup): Promise<GroupObjection[]> {
+async function objectionsTo(tx: Tx, { id, organizationId }: UserGroup): Promise<GroupObjection[]> {
   const supergroups = await tx.userGroupSubgroup.findMany({
-    where: { realmId, subgroupId: id, group: { deactivatedAt: null } },
+    where: { organizationId, subgroupId: id, group: { deactivatedAt: null } },
     orderBy: { groupId: 'asc' },
   });
-  const channels = await channelsNamingGroup(tx, realmId, id);
-  const groups = await groupsNamingGroup(tx, realmId, id);
-  const realms = await realmNamingGroup(tx, realmId, id);
+  const channels = await channelsNamingGroup(tx, organizationId, id);
+  const groups = await groupsNamingGroup(tx, organizationId, id);
+  const organizations = await organizationNamingGroup(tx, organizationId, id);
   return [
     ...(supergroups.length === 0
       ? []
@@ -55,6 +58,6 @@ async function objectionsTo(tx: Tx, { id, realmId }: UserGroup): Promise<GroupOb
       group_id: userGroupId,
       settings,
     })),
-    ...realms.map(({ settings }) => ({ type: 'realm' as const, settings })),
+    ...organizations.map(({ settings }) => ({ type: 'realm' as const, settings })),
   ];
 }

@@ -1,6 +1,6 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** A use of a group, with the names of the permissions that it holds there. */
+/** An object that uses a group, with the names of the permissions that the group holds on the object. */
 export type GroupObjection =
   | { readonly type: 'subgroup'; readonly supergroup_ids: readonly number[] }
   | { readonly type: 'channel'; readonly channel_id: number; readonly settings: readonly string[] }
@@ -13,5 +13,6 @@ export class CannotDeactivateGroupInUseError extends defineError(
   (objections: readonly GroupObjection[]) => ({
     message: 'Cannot deactivate user group in use.',
     data: { objections },
+    parameter: 'user_group_id',
   }),
 ) {}

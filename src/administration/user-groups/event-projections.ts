@@ -2,7 +2,7 @@ import { EventProjection, referenceProjection } from '../../api/graphql/schema/e
 import { userReference } from '../../people/event-projections.ts';
 import type { GroupEventData, GroupSnapshot } from './events.ts';
 
-/** Event projection of a group of which an event contains only the id. */
+/** Event projection of a group, for events that contain only its id. */
 export const groupReference = referenceProjection('UserGroup');
 
 type ProjectedGroup = NonNullable<GroupEventData['group']>;
@@ -17,11 +17,14 @@ const groupProjection = new EventProjection<GroupSnapshot>('UserGroup', identity
   isRoleGroup: (group) => group.is_system_group,
   isDeactivated: ({ deactivated }) => deactivated,
   createdAt: ({ createdAt }) => (createdAt === null ? null : new Date(createdAt)),
-  creator: { facts: userReference, of: (group) => group.creator_id },
+  creator: { projection: userReference, of: (group) => group.creator_id },
 });
 const idAlone = new EventProjection<ProjectedGroup>('UserGroup', identity, { databaseId });
 
-/** Returns the event projection of the group in an event. */
+/**
+ * Returns the event projection of the group in an event. It has all fields if the event contains the whole group, otherwise
+ * only the id.
+ */
 export const projectionOf = ({
   facts: { group },
 }: {

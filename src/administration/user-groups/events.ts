@@ -8,11 +8,14 @@ import { documentEvent } from '../../events/wire.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import { isGuest } from '../../platform/roles.ts';
 
-// All events are sent to all users of the organization. Clients without the capability `include_deactivated_groups`
-// cannot handle deactivated groups. For them, a deactivated group is removed, a reactivated one is added, and there are
-// no events in between.
+// All events about groups are sent to all users of the organization. Clients without the capability
+// `include_deactivated_groups` cannot handle deactivated groups. If a group is deactivated, these clients receive its removal.
+// They receive no events about the group while it is deactivated, and its addition when it is reactivated.
 
-/** The state of a group that its events need. */
+/**
+ * The id of the group that an event is about, and whether the group was deactivated before the change. Some clients do not
+ * receive events about deactivated groups.
+ */
 export interface Subject {
   readonly id: number;
   readonly isDeactivated: boolean;
@@ -34,7 +37,10 @@ export const toSnapshot = (groups: SystemGroups, group: UserGroup): GroupSnapsho
 
 const NOBODY = { memberIds: [], subgroupIds: [] };
 
-/** Event projection of a group: its data, or only its id, as in the event. Null for guests, who cannot see groups. */
+/**
+ * The group in an event: its snapshot, or only its id if the event does not contain the snapshot. Null for guests, who cannot
+ * see groups.
+ */
 export interface GroupEventData {
   readonly group: GroupSnapshot | { readonly id: number } | null;
 }
@@ -53,7 +59,8 @@ interface AddedPayload {
 /**
  * Event that a group was created or reactivated.
  *
- * @param comesBack Whether it was reactivated. Then only clients without `include_deactivated_groups` receive it.
+ * @param comesBack Whether the group was reactivated. If so, only clients without `include_deactivated_groups` receive the
+ *   event.
  */
 export const userGroupAdded = defineEvent(
   'user_group',
@@ -69,7 +76,7 @@ export const userGroupAdded = defineEvent(
   },
 );
 
-/** The changed fields with their new values. */
+/** The changed fields of a group, with their new values. */
 export type WireGroupChanges = Partial<
   Pick<WireUserGroup, 'name' | 'description' | 'deactivated' | GroupPermissionName>
 >;
@@ -83,9 +90,8 @@ interface UpdatedPayload {
 }
 
 /**
- * Event that a group changed. Each update is one event, with the changed fields. Clients without
- * `include_deactivated_groups` do not receive it if the group is deactivated, or if the change deactivates or reactivates
- * it.
+ * Event that a group changed, with all changed fields. If the group is deactivated, or the change deactivates or reactivates
+ * it, clients without `include_deactivated_groups` do not receive the event.
  */
 export const userGroupUpdated = defineEvent(
   'user_group',

@@ -7,7 +7,7 @@ import { groupReference, projectionOf } from './event-projections.ts';
 import type { GroupEventData } from './events.ts';
 import { UserGroup } from './graphql.ts';
 
-/** Field options for the group of an event. */
+/** Options of the field `userGroup` in events about a group. */
 const aboutGroup = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, GroupEventData>) => facts.group);
 
 eventType<unknown, GroupEventData>(

@@ -1,10 +1,7 @@
 import { GROUP_PERMISSION_NAMES } from '../../access/permissions/group-permissions.ts';
-import {
-  CHANNEL_PERMISSION_MEANINGS,
-  GROUP_PERMISSION_MEANINGS,
-  REALM_PERMISSION_MEANINGS,
-} from '../../access/permissions/meanings.ts';
+import { CHANNEL_PERMISSION_MEANINGS, GROUP_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
+import { refuseBoth } from '../../api/graphql/schema/deprecated-members.ts';
 import { errorType } from '../../api/graphql/schema/errors.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodeOf, nodesOf } from '../../api/graphql/schema/node.ts';
@@ -17,11 +14,12 @@ import {
 } from '../../api/graphql/schema/permission-fields.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
-import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ExpectationMismatchError } from '../../platform/errors.ts';
+import { PERMISSIONS_WITH_EFFECT } from '../organization/graphql.ts';
 import { deactivateUserGroup } from './deactivate.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
 import { GROUP_DESCRIPTION, GROUP_NAME, PERMISSIONS, UserGroup } from './graphql.ts';
-import { updateGroupMembers, updateSubgroups } from './members.ts';
+import { updateGroupMembers } from './members.ts';
 import { createUserGroup, updateUserGroup } from './service.ts';
 
 const GroupPermissionsInput = permissionsInput(
@@ -46,7 +44,6 @@ mutation('createUserGroup', {
     permissions: t.field({ type: GroupPermissionsInput, required: false, description: PERMISSIONS }),
   }),
   payload: () => ({ userGroup: { type: UserGroup, description: 'The new group.' } }),
-  errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, memberIds, subgroupIds, permissions }) => ({
     userGroup: await createUserGroup(ctx, {
       name,
@@ -58,17 +55,24 @@ mutation('createUserGroup', {
   }),
 });
 
+const GROUP_ID = 'Id of the group.';
+const changedGroup = () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } });
+
 mutation('updateUserGroup', {
-  description: 'Updates or reactivates a group. Omitted fields do not change. For users who can manage the group.',
+  description: 'Updates a group. Omitted fields do not change. For users who can manage the group.',
   input: (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }),
     name: t.string({ required: false, description: GROUP_NAME }),
     description: t.string({ required: false, description: GROUP_DESCRIPTION }),
-    isDeactivated: t.boolean({ required: false, description: 'False reactivates the group. True has no effect.' }),
+    isDeactivated: t.boolean({
+      required: false,
+      description: 'False reactivates the group. True has no effect.',
+      deprecationReason: 'Use `reactivateUserGroup`.',
+    }),
     permissions: t.field({ type: GroupPermissionEditsInput, required: false, description: PERMISSIONS }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } }),
-  errors: [UnauthorizedPrincipalError, ExpectationMismatchError],
+  payload: changedGroup,
+  errors: [ExpectationMismatchError],
   resolve: async (ctx, { userGroupId, name, description, isDeactivated, permissions }) => ({
     userGroup: await updateUserGroup(ctx, userGroupId, {
       name: name ?? undefined,
@@ -92,12 +96,17 @@ const GroupObjectionKind = builder.enumType('GroupObjectionKind', {
 const MEANINGS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['In a channel', CHANNEL_PERMISSION_MEANINGS],
   ['On a group', GROUP_PERMISSION_MEANINGS],
-  ['In an organization', REALM_PERMISSION_MEANINGS],
+  ['In an organization', PERMISSIONS_WITH_EFFECT],
 ];
 
-/** Returns what a permission allows, for each kind of object that has a permission of this name. */
+/**
+ * Returns the description of the permission with this name. It states the meaning of the permission on each kind of object that
+ * has a permission of this name.
+ */
 const allowsWhat = (name: string): string =>
-  MEANINGS.flatMap(([place, { [name]: meaning }]) => (meaning === undefined ? [] : [`${place}: ${meaning}`])).join(' ');
+  MEANINGS.flatMap(([place, { [name]: meaning }]) =>
+    meaning === undefined ? [] : [`${place}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`],
+  ).join(' ');
 
 const names = new Set(MEANINGS.flatMap(([, meanings]) => Object.keys(meanings)));
 
@@ -142,59 +151,72 @@ const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').i
     }),
     permissions: t.field({
       type: [PermissionName],
-      description: 'Permissions that the group holds there, each listed at most once. Empty for SUBGROUP.',
-      resolve: (objection) => ('settings' in objection ? [...objection.settings] : []),
+      description:
+        'Permissions that the group holds on the object, each listed at most once. Permissions without effect, ' +
+        'which only REST has, are left out. Empty for SUBGROUP.',
+      resolve: (objection) => ('settings' in objection ? objection.settings.filter((name) => names.has(name)) : []),
     }),
   }),
 });
 
-errorType(CannotDeactivateGroupInUseError, 'The group is a subgroup of other groups, or holds permissions.', (t) => ({
-  objections: t.field({
-    type: [GroupObjectionType],
-    description: 'Objects that use the group: one for each channel, group and organization.',
-    resolve: ({ data }) => [...data.objections],
+errorType(
+  CannotDeactivateGroupInUseError,
+  'The group cannot be deactivated, because it is a subgroup of other groups or holds permissions.',
+  (t) => ({
+    objections: t.field({
+      type: [GroupObjectionType],
+      description: 'Objects that use the group: one for each channel, group and organization.',
+      resolve: ({ data }) => [...data.objections],
+    }),
   }),
-}));
+);
 
 mutation('deactivateUserGroup', {
   description: 'Deactivates a group that is not in use. For users who can manage the group.',
-  input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }) }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The deactivated group.' } }),
-  errors: [UnauthorizedPrincipalError, CannotDeactivateGroupInUseError],
+  input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }) }),
+  payload: changedGroup,
+  errors: [CannotDeactivateGroupInUseError],
   resolve: async (ctx, { userGroupId }) => ({ userGroup: await deactivateUserGroup(ctx, userGroupId) }),
 });
+
+mutation('reactivateUserGroup', {
+  description: 'Reactivates a deactivated group. For users who can manage the group.',
+  input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }) }),
+  payload: changedGroup,
+  resolve: async (ctx, { userGroupId }) => ({
+    userGroup: await updateUserGroup(ctx, userGroupId, { isDeactivated: false }),
+  }),
+});
+
+const users = (description: string) => ({ ...refersTo('User'), required: false as const, description });
+const groups = (description: string) => ({ ...refersTo('UserGroup'), required: false as const, description });
 
 mutation('updateUserGroupMembers', {
   description: 'Adds and removes members and subgroups of a group. If one change is refused, nothing changes.',
   input: (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }),
-    add: t.idList({ ...refersTo('User'), required: false, description: 'Ids of users to add.' }),
-    delete: t.idList({ ...refersTo('User'), required: false, description: 'Ids of users to remove.' }),
-    addSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to add.' }),
-    deleteSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to remove.' }),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }),
+    addMemberIds: t.idList(users('Ids of users to add.')),
+    removeMemberIds: t.idList(users('Ids of users to remove.')),
+    addSubgroupIds: t.idList(groups('Ids of groups to add.')),
+    removeSubgroupIds: t.idList(groups('Ids of groups to remove.')),
+    add: t.idList({ ...users('Ids of users to add.'), deprecationReason: 'Use `addMemberIds`.' }),
+    delete: t.idList({ ...users('Ids of users to remove.'), deprecationReason: 'Use `removeMemberIds`.' }),
+    addSubgroups: t.idList({ ...groups('Ids of groups to add.'), deprecationReason: 'Use `addSubgroupIds`.' }),
+    deleteSubgroups: t.idList({ ...groups('Ids of groups to remove.'), deprecationReason: 'Use `removeSubgroupIds`.' }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { userGroupId, add, delete: remove, addSubgroups, deleteSubgroups }) => ({
-    userGroup: await updateGroupMembers(ctx, userGroupId, {
-      add: add ?? undefined,
-      delete: remove ?? undefined,
-      addSubgroups: addSubgroups ?? undefined,
-      deleteSubgroups: deleteSubgroups ?? undefined,
-    }),
-  }),
-});
-
-mutation('updateUserGroupSubgroups', {
-  description: 'Adds and removes subgroups of a group. If one change is refused, nothing changes.',
-  input: (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }),
-    add: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to add.' }),
-    delete: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to remove.' }),
-  }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { userGroupId, add, delete: remove }) => ({
-    userGroup: await updateSubgroups(ctx, userGroupId, { add: add ?? undefined, delete: remove ?? undefined }),
-  }),
+  payload: changedGroup,
+  resolve: async (ctx, { userGroupId, ...edit }) => {
+    refuseBoth('addMemberIds', edit.addMemberIds != null, { add: edit.add });
+    refuseBoth('removeMemberIds', edit.removeMemberIds != null, { delete: edit.delete });
+    refuseBoth('addSubgroupIds', edit.addSubgroupIds != null, { addSubgroups: edit.addSubgroups });
+    refuseBoth('removeSubgroupIds', edit.removeSubgroupIds != null, { deleteSubgroups: edit.deleteSubgroups });
+    return {
+      userGroup: await updateGroupMembers(ctx, userGroupId, {
+        add: edit.addMemberIds ?? edit.add ?? undefined,
+        delete: edit.removeMemberIds ?? edit.delete ?? undefined,
+        addSubgroups: edit.addSubgroupIds ?? edit.addSubgroups ?? undefined,
+        deleteSubgroups: edit.removeSubgroupIds ?? edit.deleteSubgroups ?? undefined,
+      }),
+    };
+  },
 });

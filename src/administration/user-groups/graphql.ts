@@ -6,6 +6,7 @@ import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import type { ConnectionArguments } from '../../api/graphql/schema/connection.ts';
+import { refuseBoth, requireMember } from '../../api/graphql/schema/deprecated-members.ts';
 import { byNumber, nodeModel, nodeOf, nodesOf, unlessAbsent } from '../../api/graphql/schema/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
 import { GroupSetting, permissionsType } from '../../api/graphql/schema/permission-fields.ts';
@@ -13,6 +14,7 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { pageRead, sortedAmong, sortedConnection, sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
 import { viewerAsActor } from '../../channels/loaders.ts';
 import type { UserGroup as Row } from '../../generated/prisma/client.ts';
+import { MessageMention } from '../../messages/graphql-content.ts';
 import {
   BY_ID as BY_USER_ID,
   SORTED,
@@ -24,10 +26,11 @@ import {
 } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import type { Place } from '../../platform/db/keyset.ts';
-import { nameFilter } from '../../platform/folding.ts';
-import { accessUserGroup, visibleTo } from './access.ts';
+import { refuseNullBytes } from '../../platform/text.ts';
+import { accessUserGroupBy, visibleTo } from './access.ts';
 import { memberCounts, memberPages, memberships, subgroups } from './loaders.ts';
 import { mayChangeMembers } from './members.ts';
+import { GROUP_COLUMNS, GROUP_ID, type GroupField, listedGroups } from './reads.ts';
 
 const GroupPermissions = permissionsType(
   'UserGroupPermissions',
@@ -41,9 +44,9 @@ const ROLE_GROUP = 'Whether the members are determined by their roles. Such a gr
 const DEACTIVATED =
   'Whether the group is deactivated. A deactivated group cannot be given permissions or added to other groups.';
 const CREATED = 'Creation time. Null for a role group.';
-const CREATOR = 'User who created the group. Null for a role group, and if the creator is unknown.';
+const CREATOR = 'User who created the group. Null for a role group, and if no creator is recorded.';
 export const PERMISSIONS = 'Holders of each permission on the group.';
-const DEPTH = 'Whether to ignore members and subgroups of subgroups.';
+const DEPTH = 'Whether to include only direct members and direct subgroups, and not those of subgroups.';
 export const GROUP_NAME = 'Name: not blank, at most 100 characters, unique in the organization (case-insensitive).';
 export const GROUP_DESCRIPTION = 'Description, at most 1,024 characters.';
 
@@ -68,7 +71,8 @@ export const UserGroup = builder.prismaNode('UserGroup', {
     permissions: t.field({
       type: GroupPermissions,
       description: PERMISSIONS,
-      resolve: async (group, _args, ctx) => wirePermissions(await systemGroups(ctx.app.db, group.realmId), group),
+      resolve: async (group, _args, ctx) =>
+        wirePermissions(await systemGroups(ctx.work.db, group.organizationId), group),
     }),
     hasMember: t.boolean({
       nullable: true,
@@ -92,10 +96,10 @@ export const UserGroup = builder.prismaNode('UserGroup', {
         },
         resolve: async ({ id }, { directOnly, ...args }, ctx) => {
           const { sorted, page } = sortedUsers('members', args);
-          const which = { groupId: id, direct: directOnly ?? false };
-          const found = pageRead(await memberPages(ctx).load({ ...which, ...page }), sorted);
+          const depth = { direct: directOnly ?? false };
+          const found = pageRead(await memberPages(ctx, id, { ...depth, ...page }), sorted);
           const rows = await usersAt(ctx, found);
-          const totalCount = () => memberCounts(ctx).load(which);
+          const totalCount = () => memberCounts(ctx, id, depth);
           return sortedConnection(rows, found, { ...sorted, idOf: (user) => user.id, totalCount });
         },
       },
@@ -137,7 +141,7 @@ const UserGroupConnection = builder.connectionObject(
 const isDirectMember = (ctx: GraphQLContext, groupId: number) =>
   memberships(ctx).load({ groupId, userId: signedIn(ctx).viewer.id, direct: true });
 
-/** An id that no user has. It represents any user other than the viewer. */
+/** Id that no user and no group has. In a permission check, it stands for any user other than the viewer, or for any group. */
 const NOBODY = 0;
 
 builder.prismaObjectFields(UserGroup, (t) => ({
@@ -176,7 +180,14 @@ builder.prismaObjectFields(UserGroup, (t) => ({
   }),
 }));
 
-type GroupField = 'id' | 'name' | 'createdAt';
+builder.objectField(MessageMention, 'userGroup', (t) =>
+  t.field({
+    type: UserGroup,
+    nullable: true,
+    description: 'The mentioned group. Null if the type of the mention is not GROUP, and for guests.',
+    resolve: ({ type, id }, _args, ctx) => nodeOf(ctx, 'UserGroup', type === 'group' ? id : null),
+  }),
+);
 
 const UserGroupOrder = orderInput<GroupField>('UserGroup', 'groups', {
   ID: { value: 'id', description: 'Creation order, role groups first.' },
@@ -216,7 +227,7 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
       },
       resolve: async ({ id }, { directOnly, ...args }, ctx) => {
         const sorted = sortedGroups('subgroups', args);
-        const all = await subgroups(ctx).load({ groupId: id, direct: directOnly ?? false });
+        const all = await subgroups(ctx, id, { direct: directOnly ?? false });
         return sortedAmong(all, (group) => placeOf(sorted.orderBy.field, group), sorted);
       },
     },
@@ -224,13 +235,40 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
   ),
 );
 
+/** Reference to a group by id or name. Resolvers receive it as a `UserGroupKey`. */
+const UserGroupRef = builder.inputType('UserGroupRef', {
+  isOneOf: true,
+  description: 'A group, by id or name.',
+  fields: (t) => ({
+    id: t.id({ ...refersTo('UserGroup'), required: false, description: 'The `id` of the group.' }),
+    name: t.string({ required: false, description: 'Name of the group. Case-insensitive.' }),
+  }),
+});
+
 builder.queryField('userGroup', (t) =>
   t.field({
     type: UserGroup,
     nullable: true,
     description: 'A group, active or deactivated. Null if it does not exist, and for guests.',
-    args: { userGroupId: t.arg.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }) },
-    resolve: (_root, { userGroupId }, ctx) => unlessAbsent(accessUserGroup(signedIn(ctx), userGroupId)),
+    args: {
+      by: t.arg({
+        type: UserGroupRef,
+        required: false,
+        description: 'The group. Required, except with the deprecated `userGroupId`. The next version requires it.',
+      }),
+      userGroupId: t.arg.id({
+        ...refersTo('UserGroup'),
+        required: false,
+        description: 'Id of the group.',
+        deprecationReason: 'Use `by: { id }`.',
+      }),
+    },
+    resolve: (_root, { by, userGroupId }, ctx) => {
+      const me = signedIn(ctx);
+      refuseBoth('by', by != null, { userGroupId });
+      const key = requireMember('by', by ?? (userGroupId == null ? null : { id: userGroupId }));
+      return unlessAbsent(accessUserGroupBy(me, key));
+    },
   }),
 );
 
@@ -244,7 +282,8 @@ builder.queryField('userGroups', (t) =>
         nameContains: t.arg.string({
           required: false,
           description:
-            'Text that the name must contain, or beginnings of its words, in any order. Ignores case and accents.',
+            'Only groups whose name contains this text. Each word of the text can also be the beginning of a word of ' +
+            'the name, in any order. Ignores case and accents.',
         }),
         includeDeactivated: t.arg.boolean({
           required: false,
@@ -252,13 +291,14 @@ builder.queryField('userGroups', (t) =>
           description: 'Whether to include deactivated groups.',
         }),
       },
-      resolve: async (_root, args, ctx, info) => {
-        const where = { AND: [visibleTo(signedIn(ctx)), args.includeDeactivated ? {} : { deactivatedAt: null }] };
+      resolve: (_root, { nameContains, includeDeactivated, ...args }, ctx, info) => {
+        if (nameContains != null) refuseNullBytes('nameContains', nameContains);
+        const request = signedIn(ctx);
+        const where = visibleTo(request);
         const sorted = sortedGroups('userGroups', args);
-        const rows = await ctx.app.db.userGroup.findMany({ where, select: { id: true, name: true, createdAt: true } });
-        const isNamed = nameFilter(args.nameContains);
-        const places = rows.filter(({ name }) => isNamed(name)).map((group) => placeOf(sorted.orderBy.field, group));
-        return sortedPageOf('UserGroup', { ...sorted, places, where, ctx, info });
+        const rows = listedGroups(request.organizationId, { nameContains, includeDeactivated });
+        const column = GROUP_COLUMNS[sorted.orderBy.field];
+        return sortedPageOf('UserGroup', { ...sorted, rows, column, id: GROUP_ID, where, ctx, info });
       },
     },
     UserGroupConnection,

@@ -12,9 +12,9 @@ import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { User, UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ConflictError, type MissingPermission, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
-import { type HeldGroup, lockGroup, requireActiveGroup, settleMemberships, subjectOf } from './access.ts';
+import { type HeldGroup, lockGroup, ROLE_GROUP, requireActiveGroup, settleMemberships, subjectOf } from './access.ts';
 import { groupMembersAdded, groupMembersRemoved, subgroupsAdded, subgroupsRemoved } from './events.ts';
 import { notifyMembers } from './notices.ts';
 import { readSubgroupIds } from './reads.ts';
@@ -29,20 +29,28 @@ export interface MembersEdit {
 
 /**
  * Adds users and groups to a group, and removes users and groups from it. If one change is refused, none is made. Users are
- * added and removed first, then groups. Notifies all users, and the affected people by direct message.
+ * added and removed first, then groups. Emits events to all users. People who are added or removed also receive a direct
+ * message.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws BadRequestError if nothing is given, the group does not exist, or the viewer lacks permission.
- * @throws BadRequestError if a user or group does not exist, if one to add is already in the group or would close a cycle, or
- * if one to remove is not in the group.
+ * @throws ValidationError if nothing is given.
+ * @throws NotFoundError if the group, or a user or group to add or remove, does not exist.
+ * @throws ForbiddenError if the viewer lacks permission.
+ * @throws ConflictError if a user or group to add is already in the group, or a group to add contains the group or is
+ *   deactivated.
+ * @throws ConflictError if a user or group to remove is not in the group.
  */
 export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<UserGroup> {
   if (Object.values(edit).every((ids: readonly number[] | undefined) => ids === undefined || ids.length === 0)) {
-    throw new BadRequestError(
+    throw new ValidationError(
       'Nothing to do. Specify at least one of "add", "delete", "add_subgroups" or "delete_subgroups".',
+      {
+        schemaMessage: 'Nothing to do. Specify members or subgroups to add or remove.',
+      },
     );
   }
-  return change(ctx, groupId, edit);
+  const names = { add: 'add', delete: 'delete', addSubgroups: 'add_subgroups', deleteSubgroups: 'delete_subgroups' };
+  return change(ctx, groupId, edit, names);
 }
 
 /**
@@ -57,23 +65,30 @@ export function updateSubgroups(
 ): Promise<UserGroup> {
   const { add: addSubgroups = [], delete: deleteSubgroups = [] } = edit;
   if (addSubgroups.length + deleteSubgroups.length === 0) {
-    throw new BadRequestError('Nothing to do. Specify at least one of "add" or "delete".');
+    throw new ValidationError('Nothing to do. Specify at least one of "add" or "delete".');
   }
-  return change(ctx, groupId, { addSubgroups, deleteSubgroups });
+  const names = { add: '', delete: '', addSubgroups: 'add', deleteSubgroups: 'delete' };
+  return change(ctx, groupId, { addSubgroups, deleteSubgroups }, names);
 }
 
-async function change(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<UserGroup> {
+/** Names of the parameters that contain the ids of a `MembersEdit`. */
+type ParameterNames = Readonly<Record<keyof MembersEdit, string>>;
+
+async function change(ctx: Ctx, groupId: number, edit: MembersEdit, names: ParameterNames): Promise<UserGroup> {
   requireMember(ctx);
+  // Returns the name of the parameter with a user's or group's id, with the index of the id.
+  const parameterIn = (list: keyof MembersEdit) => (id: number) => `${names[list]}[${edit[list]?.indexOf(id)}]`;
   const [add, remove, addSubgroups, removeSubgroups] = [
     ...[edit.add, edit.delete, edit.addSubgroups, edit.deleteSubgroups],
   ].map((ids) => [...new Set(ids)]) as [number[], number[], number[], number[]];
   return transact(ctx, async (tx, emit) => {
     const held = await lockGroup(tx, ctx, groupId);
-    requirePermission(held, { add, remove, addSubgroups, removeSubgroups });
-    const added = await addMembers(tx, emit, held, add);
-    const removed = await removeMembers(tx, emit, held, remove);
-    await addGroups(tx, emit, held, addSubgroups);
-    await removeGroups(tx, emit, held, removeSubgroups);
+    const missing = missingFor(held, { add, remove, addSubgroups, removeSubgroups }, names);
+    if (missing !== undefined) throw insufficientPermission(missing);
+    const added = await addMembers(tx, emit, held, add, parameterIn('add'));
+    const removed = await removeMembers(tx, emit, held, remove, parameterIn('delete'));
+    await addGroups(tx, emit, held, addSubgroups, parameterIn('addSubgroups'));
+    await removeGroups(tx, emit, held, removeSubgroups, parameterIn('deleteSubgroups'));
     const isAboutGroups = addSubgroups.length + removeSubgroups.length > 0;
     await settleMemberships(tx, emit, held.actor, isAboutGroups ? undefined : [...add, ...remove]);
     await notifyMembers(tx, emit, ctx, held, added, 'added');
@@ -84,142 +99,238 @@ async function change(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<Use
 
 type MemberEdit = Readonly<Record<'add' | 'remove' | 'addSubgroups' | 'removeSubgroups', readonly number[]>>;
 
-function requirePermission(held: HeldGroup, edit: MemberEdit): void {
-  if (!mayChangeMembers(held, edit)) throw insufficientPermission();
+/** A group, and a user who must not be a guest. */
+interface ActorAndGroup {
+  readonly actor: ChannelActor;
+  readonly group: Governed;
 }
 
-/** Returns whether a user, who must not be a guest, can make the change. Ignores which users are members now. */
-export function mayChangeMembers(
-  { actor, group }: { readonly actor: ChannelActor; readonly group: Governed },
+/** Returns whether the user can make this change of members. Does not check which users are members now. */
+export const mayChangeMembers = (held: ActorAndGroup, edit: Partial<MemberEdit>): boolean =>
+  missingFor(held, edit) === undefined;
+
+/**
+ * Returns the permission that the user lacks for this change of members, or undefined.
+ *
+ * @param names Names of the parameters of the change. Absent if the result is not thrown.
+ */
+function missingFor(
+  { actor, group }: ActorAndGroup,
   { add = [], remove = [], addSubgroups = [], removeSubgroups = [] }: Partial<MemberEdit>,
-): boolean {
-  if (group.isSystem) return false;
-  if (managesGroup(actor, group)) return true;
-  const holds = (name: GroupPermissionName) => holdsInGroup(actor, group, name);
+  names?: ParameterNames,
+): MissingPermission | undefined {
+  if (group.isSystem) return ROLE_GROUP;
+  if (managesGroup(actor, group)) return undefined;
   const isOnlySelf = (ids: readonly number[]) => ids.every((id) => id === actor.person.id);
-  const mayAdd = holds('can_add_members_group');
-  return (
-    (add.length === 0 || mayAdd || (isOnlySelf(add) && holds('can_join_group'))) &&
-    (remove.length === 0 || holds('can_remove_members_group') || (isOnlySelf(remove) && holds('can_leave_group'))) &&
-    (addSubgroups.length === 0 || mayAdd) &&
-    removeSubgroups.length === 0
+  // If only the viewer is added or removed, the permission to join or leave is enough.
+  const toAdd = ['can_add_members_group', ...(isOnlySelf(add) ? (['can_join_group'] as const) : [])] as const;
+  const toRemove = ['can_remove_members_group', ...(isOnlySelf(remove) ? (['can_leave_group'] as const) : [])] as const;
+  const rules: readonly (readonly [keyof MembersEdit, readonly number[], readonly GroupPermissionName[]])[] = [
+    ['add', add, toAdd],
+    ['delete', remove, toRemove],
+    ['addSubgroups', addSubgroups, ['can_add_members_group']],
+    ['deleteSubgroups', removeSubgroups, ['can_manage_group']],
+  ];
+  const refused = rules.find(
+    ([, ids, permissions]) => ids.length > 0 && !permissions.some((name) => holdsInGroup(actor, group, name)),
   );
+  if (refused === undefined) return undefined;
+  const [list, , permissions] = refused;
+  return { permission: permissions.at(-1), parameter: names?.[list] };
 }
 
-async function addMembers(tx: Tx, emit: Emit, { group }: HeldGroup, ids: readonly number[]): Promise<User[]> {
+/** Returns the name of the parameter that contains an id, with the index of the id. */
+type ParameterOf = (id: number) => string;
+
+async function addMembers(
+  tx: Tx,
+  emit: Emit,
+  { group }: HeldGroup,
+  ids: readonly number[],
+  parameterOf: ParameterOf,
+): Promise<User[]> {
   if (ids.length === 0) return [];
-  const users = await requireUsers(tx, group.realmId, ids);
+  const users = await requireUsers(tx, group.organizationId, ids);
   const known = await directMemberIds(tx, group, ids);
   const again = ids.find((id) => known.has(id));
-  if (again !== undefined) throw new BadRequestError(`User ${again} is already a member of this group`);
+  if (again !== undefined) {
+    throw new ConflictError(`User ${again} is already a member of this group`, {
+      parameter: parameterOf(again),
+      schemaMessage: 'The user is already a direct member of the group.',
+    });
+  }
   await writeMembers(tx, group, users);
   emit(groupMembersAdded(subjectOf(group), ids), everyone());
   return users;
 }
 
-async function removeMembers(tx: Tx, emit: Emit, { group }: HeldGroup, ids: readonly number[]): Promise<User[]> {
+async function removeMembers(
+  tx: Tx,
+  emit: Emit,
+  { group }: HeldGroup,
+  ids: readonly number[],
+  parameterOf: ParameterOf,
+): Promise<User[]> {
   if (ids.length === 0) return [];
-  const users = await requireUsers(tx, group.realmId, ids);
+  const users = await requireUsers(tx, group.organizationId, ids);
   const known = await directMemberIds(tx, group, ids);
   const stranger = ids.find((id) => !known.has(id));
-  if (stranger !== undefined) throw new BadRequestError(`There is no member '${stranger}' in this user group`);
+  if (stranger !== undefined) {
+    throw new ConflictError(`There is no member '${stranger}' in this user group`, {
+      parameter: parameterOf(stranger),
+      schemaMessage: 'The user is not a direct member of the group.',
+    });
+  }
   await tx.userGroupMember.deleteMany({
-    where: { realmId: group.realmId, groupId: group.id, userId: { in: [...ids] } },
+    where: { organizationId: group.organizationId, groupId: group.id, userId: { in: [...ids] } },
   });
   emit(groupMembersRemoved(subjectOf(group), ids), everyone());
   return users;
 }
 
-async function directMemberIds(tx: Tx, { realmId, id }: UserGroup, userIds: readonly number[]): Promise<Set<number>> {
-  const rows = await tx.userGroupMember.findMany({ where: { realmId, groupId: id, userId: { in: [...userIds] } } });
+async function directMemberIds(
+  tx: Tx,
+  { organizationId, id }: UserGroup,
+  userIds: readonly number[],
+): Promise<Set<number>> {
+  const rows = await tx.userGroupMember.findMany({
+    where: { organizationId, groupId: id, userId: { in: [...userIds] } },
+  });
   return new Set(rows.map(({ userId }) => userId));
 }
 
-async function addGroups(tx: Tx, emit: Emit, { actor, group }: HeldGroup, ids: readonly number[]): Promise<void> {
+async function addGroups(
+  tx: Tx,
+  emit: Emit,
+  { actor, group }: HeldGroup,
+  ids: readonly number[],
+  parameterOf: ParameterOf,
+): Promise<void> {
   if (ids.length === 0) return;
-  const added = await requireNewSubgroups(tx, actor.groups, group.realmId, group, ids);
+  const added = await requireNewSubgroups(tx, actor.groups, group.organizationId, { target: group, ids, parameterOf });
   await writeSubgroups(tx, group, added);
   emit(subgroupsAdded(subjectOf(group), added), everyone());
 }
 
-async function removeGroups(tx: Tx, emit: Emit, { group }: HeldGroup, ids: readonly number[]): Promise<void> {
+async function removeGroups(
+  tx: Tx,
+  emit: Emit,
+  { group }: HeldGroup,
+  ids: readonly number[],
+  parameterOf: ParameterOf,
+): Promise<void> {
   if (ids.length === 0) return;
   const known = await directSubgroupIds(tx, group);
   const stranger = ids.find((id) => !known.has(id));
-  if (stranger !== undefined) throw new BadRequestError(`User group ${stranger} is not a subgroup of this group.`);
+  if (stranger !== undefined) {
+    const message = `User group ${stranger} is not a subgroup of this group.`;
+    const where = { organizationId: group.organizationId, id: stranger };
+    if (!isRowId(stranger) || (await tx.userGroup.count({ where })) === 0) {
+      throw new NotFoundError(message, { type: 'UserGroup', id: stranger });
+    }
+    throw new ConflictError(message, {
+      parameter: parameterOf(stranger),
+      schemaMessage: 'The group to remove is not a direct subgroup of the group.',
+    });
+  }
   await tx.userGroupSubgroup.deleteMany({
-    where: { realmId: group.realmId, groupId: group.id, subgroupId: { in: [...ids] } },
+    where: { organizationId: group.organizationId, groupId: group.id, subgroupId: { in: [...ids] } },
   });
   emit(subgroupsRemoved(subjectOf(group), ids), everyone());
 }
 
-async function directSubgroupIds(tx: Tx, { realmId, id }: UserGroup): Promise<Set<number>> {
-  const rows = await tx.userGroupSubgroup.findMany({ where: { realmId, groupId: id } });
+async function directSubgroupIds(tx: Tx, { organizationId, id }: UserGroup): Promise<Set<number>> {
+  const rows = await tx.userGroupSubgroup.findMany({ where: { organizationId, groupId: id } });
   return new Set(rows.map(({ subgroupId }) => subgroupId));
 }
 
 /**
  * Returns the users to add to a group or to remove from it, each once, ascending by id.
  *
- * @throws BadRequestError if a user does not exist or is deactivated.
+ * @throws NotFoundError if a user does not exist or is deactivated.
  */
-export async function requireUsers(tx: Tx, realmId: number, ids: readonly number[]): Promise<User[]> {
+export async function requireUsers(tx: Tx, organizationId: number, ids: readonly number[]): Promise<User[]> {
   const distinct = [...new Set(ids)];
   if (distinct.length === 0) return [];
-  const where = { realmId, id: { in: distinct.filter(isRowId) }, isActive: true, isSystem: false };
-  // Sorted here, because Prisma splits a list of more ids than a query has parameters only if the query has no `orderBy`.
+  const where = { organizationId, id: { in: distinct.filter(isRowId) }, isActive: true, isSystem: false };
+  // The users are sorted here, because Prisma splits a list of more ids than a query has parameters only if the query has no
+  // `orderBy`.
   const users = (await tx.user.findMany({ where })).sort((a, b) => a.id - b.id);
   const known = new Set(users.map(({ id }) => id));
   const bad = distinct.find((id) => !known.has(id));
-  if (bad !== undefined) throw new BadRequestError(`Invalid user ID: ${bad}`);
+  if (bad !== undefined) throw new NotFoundError(`Invalid user ID: ${bad}`, { type: 'User', id: bad });
   return users;
+}
+
+/** Groups to add to a group. */
+interface SubgroupAddition {
+  readonly target: UserGroup | null;
+  readonly ids: readonly number[];
+  readonly parameterOf: ParameterOf;
 }
 
 /**
  * Returns the groups to add to a group, each once, in the order given.
  *
- * @param target Null for a group that is about to be created.
- * @throws BadRequestError if a group does not exist, is deactivated, is already a subgroup, or contains the target.
+ * @param addition.target The group to which the groups are added. Null if that group does not exist yet.
+ * @throws NotFoundError if a group does not exist.
+ * @throws ConflictError if a group is deactivated, or is `target`, contains `target`, or is already a direct subgroup of it.
  */
 export async function requireNewSubgroups(
   tx: Tx,
   groups: SystemGroups,
-  realmId: number,
-  target: UserGroup | null,
-  ids: readonly number[],
+  organizationId: number,
+  { target, ids, parameterOf }: SubgroupAddition,
 ): Promise<number[]> {
   const distinct = [...new Set(ids)];
   if (distinct.length === 0) return [];
-  const rows = await tx.userGroup.findMany({ where: { realmId, id: { in: distinct.filter(isRowId) } } });
+  const rows = await tx.userGroup.findMany({ where: { organizationId, id: { in: distinct.filter(isRowId) } } });
   const byId = new Map(rows.map((row) => [row.id, row]));
   for (const id of distinct) {
     const group = byId.get(id);
-    if (group === undefined) throw new BadRequestError(`Invalid user group ID: ${id}`);
-    requireActiveGroup(group);
+    if (group === undefined) throw new NotFoundError(`Invalid user group ID: ${id}`, { type: 'UserGroup', id });
+    requireActiveGroup(group, parameterOf(id));
   }
-  if (target !== null) await requireFit(tx, groups, target, distinct);
+  if (target !== null) await requireFit(tx, groups, target, distinct, parameterOf);
   return distinct;
 }
 
-async function requireFit(tx: Tx, groups: SystemGroups, target: UserGroup, ids: readonly number[]): Promise<void> {
+async function requireFit(
+  tx: Tx,
+  groups: SystemGroups,
+  target: UserGroup,
+  ids: readonly number[],
+  parameterOf: ParameterOf,
+): Promise<void> {
   const known = await directSubgroupIds(tx, target);
   const again = ids.find((id) => known.has(id));
-  if (again !== undefined) throw new BadRequestError(`User group ${again} is already a subgroup of this group.`);
+  if (again !== undefined) {
+    throw new ConflictError(`User group ${again} is already a subgroup of this group.`, {
+      parameter: parameterOf(again),
+      schemaMessage: 'The group to add is already a direct subgroup of the group.',
+    });
+  }
   const within = await readSubgroupIds(tx, groups, ids, { direct: false });
-  if (ids.some((id) => id === target.id || within(id).includes(target.id))) {
-    throw new BadRequestError(`User group ${target.id} is already a subgroup of one of the passed subgroups.`);
+  const containing = ids.find((id) => id === target.id || within(id).includes(target.id));
+  if (containing !== undefined) {
+    throw new ConflictError(`User group ${target.id} is already a subgroup of one of the passed subgroups.`, {
+      parameter: parameterOf(containing),
+      schemaMessage: 'The group to add is the group itself, or contains it.',
+    });
   }
 }
 
-/** Writes members of a group. The transaction must also call `settleMemberships`. */
-export async function writeMembers(tx: Tx, { id, realmId }: UserGroup, users: readonly Pick<User, 'id'>[]) {
+/** Inserts users as direct members of a group. The transaction must also call `settleMemberships`. */
+export async function writeMembers(tx: Tx, { id, organizationId }: UserGroup, users: readonly Pick<User, 'id'>[]) {
   if (users.length === 0) return;
-  await tx.userGroupMember.createMany({ data: users.map((user) => ({ realmId, groupId: id, userId: user.id })) });
+  await tx.userGroupMember.createMany({
+    data: users.map((user) => ({ organizationId, groupId: id, userId: user.id })),
+  });
 }
 
-/** Writes subgroups of a group. The transaction must also call `settleMemberships`. */
-export async function writeSubgroups(tx: Tx, { id, realmId }: UserGroup, subgroupIds: readonly number[]) {
+/** Inserts groups as direct subgroups of a group. The transaction must also call `settleMemberships`. */
+export async function writeSubgroups(tx: Tx, { id, organizationId }: UserGroup, subgroupIds: readonly number[]) {
   if (subgroupIds.length === 0) return;
-  const data = subgroupIds.map((subgroupId) => ({ realmId, groupId: id, subgroupId }));
+  const data = subgroupIds.map((subgroupId) => ({ organizationId, groupId: id, subgroupId }));
   await tx.userGroupSubgroup.createMany({ data });
 }

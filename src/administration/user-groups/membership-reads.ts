@@ -1,14 +1,15 @@
 import type { Ctx } from '../../access/context.ts';
 import { systemGroups } from '../../access/system-groups.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
-import { visibleTo } from '../../people/users.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { noSuchUser, visibleTo } from '../../people/users.ts';
+import { NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { accessUserGroup, requireActiveGroup } from './access.ts';
 import { readMemberIds, readSubgroupIds } from './reads.ts';
 
 /**
- * If true, members are only the direct ones, and subgroups only the direct ones. If false, those of nested groups are included.
+ * The option that determines how far nested groups count. If `direct` is true, only direct members or subgroups count. If
+ * false, members or subgroups of nested groups count too.
  */
 interface Depth {
   readonly direct: boolean;
@@ -18,44 +19,46 @@ interface Depth {
  * Returns the ids of the group's active members.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws BadRequestError if the group does not exist or is deactivated.
+ * @throws NotFoundError if the group does not exist.
+ * @throws ConflictError if the group is deactivated.
  */
 export async function listMemberIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
   const { id } = await accessReadable(ctx, groupId);
-  const { app, viewer } = ctx;
-  return (await readMemberIds(app.db, viewer.realm, app.now(), [id], { direct }))(id);
+  const { app, work, viewer } = ctx;
+  return (await readMemberIds(work.db, viewer.organization, app.now(), [id], { direct }))(id);
 }
 
 /**
  * Returns whether a user is a member of the group. False for a deactivated user.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws BadRequestError if the group or user does not exist, or the group is deactivated.
+ * @throws NotFoundError if the group or user does not exist.
+ * @throws ConflictError if the group is deactivated.
  */
 export async function isGroupMember(ctx: Ctx, groupId: number, userId: number, { direct }: Depth): Promise<boolean> {
   const { id } = await accessReadable(ctx, groupId);
   const [answer = false] = await areGroupMembers(ctx, [{ groupId: id, userId, direct }]);
-  if (answer instanceof BadRequestError) throw answer;
+  if (answer instanceof NotFoundError) throw answer;
   return answer;
 }
 
-/** A membership to check, of a user in a group that the viewer can read. */
+/** A membership to check: of a user, in a group that the viewer can see. */
 export interface MembershipQuestion extends Depth {
   readonly groupId: number;
   readonly userId: number;
 }
 
 /**
- * Checks many memberships like `isGroupMember`, with one query for the users, and one for each pair of user and depth.
+ * Checks many memberships like `isGroupMember`, with one query for the users, and one for each pair of user and `direct`.
  *
  * @returns Results in the order of the questions. If a user does not exist, the result is the error.
  */
 export async function areGroupMembers(
-  { app, viewer }: Ctx,
+  { app, work, viewer }: Ctx,
   questions: readonly MembershipQuestion[],
-): Promise<(boolean | BadRequestError)[]> {
+): Promise<(boolean | NotFoundError)[]> {
   const ids = [...new Set(questions.map(({ userId }) => userId))].filter(isRowId);
-  const rows = await app.db.user.findMany({ where: { ...visibleTo(viewer), id: { in: ids } }, select: { id: true } });
+  const rows = await work.db.user.findMany({ where: { ...visibleTo(viewer), id: { in: ids } }, select: { id: true } });
   const known = new Set(rows.map(({ id }) => id));
   const answers = new Map<MembershipQuestion, boolean>();
   for (const alike of Map.groupBy(questions, ({ userId, direct }) => `${userId} ${direct}`).values()) {
@@ -63,22 +66,23 @@ export async function areGroupMembers(
     if (!known.has(userId)) continue;
     const groupIds = alike.map(({ groupId }) => groupId);
     const only = { direct, only: userId };
-    const membersOf = await readMemberIds(app.db, viewer.realm, app.now(), groupIds, only);
+    const membersOf = await readMemberIds(work.db, viewer.organization, app.now(), groupIds, only);
     for (const question of alike) answers.set(question, membersOf(question.groupId).length > 0);
   }
-  return questions.map((question) => answers.get(question) ?? new BadRequestError('No such user'));
+  return questions.map((question) => answers.get(question) ?? noSuchUser(question.userId));
 }
 
 /**
  * Returns the ids of the group's subgroups.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws BadRequestError if the group does not exist or is deactivated.
+ * @throws NotFoundError if the group does not exist.
+ * @throws ConflictError if the group is deactivated.
  */
 export async function listSubgroupIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
   const { id } = await accessReadable(ctx, groupId);
-  const { app, realmId } = ctx;
-  return (await readSubgroupIds(app.db, await systemGroups(app.db, realmId), [id], { direct }))(id);
+  const { work, organizationId } = ctx;
+  return (await readSubgroupIds(work.db, await systemGroups(work.db, organizationId), [id], { direct }))(id);
 }
 
 async function accessReadable(ctx: Ctx, groupId: number): Promise<UserGroup> {

@@ -1,19 +1,21 @@
 import { fullMemberSince } from '../../access/permissions/membership.ts';
 import { toWire, type WireUserGroup } from '../../access/permissions/wire.ts';
 import { GROUP_OF_ROLE, ROLE_REACH, roleGroupsWithin, type SystemGroups } from '../../access/system-groups.ts';
-import { Prisma, type Realm, type UserGroup } from '../../generated/prisma/client.ts';
-import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
+import { type Organization, Prisma, type UserGroup } from '../../generated/prisma/client.ts';
+import { isUserWithin, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import type { Place } from '../../platform/db/keyset.ts';
+import { type Place, type PlaceRow, placeOf } from '../../platform/db/keyset.ts';
+import { isNamed } from '../../platform/db/named.ts';
+import type { ListedRows, SortColumn } from '../../platform/db/places.ts';
 import { MEMBER } from '../../platform/roles.ts';
 
-type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
+type OrganizationSettingsOf = Pick<Organization, 'id' | 'settings'>;
 
-/** Selection of the members of groups that a query reads. */
+/** Selection of the members that a query reads from each group. */
 export interface MemberPage {
   /** Whether to return only direct members, and not members of nested groups. */
   readonly direct: boolean;
-  /** If set, the list contains only this user, if they are a member. */
+  /** Id of a user. If set, the query reads no other members than this user. */
   readonly only?: number;
 }
 
@@ -26,20 +28,20 @@ const REACH = values(ROLE_REACH);
 /**
  * Reads the active members of groups. Runs one query, regardless of the number of groups.
  *
- * @param page The selection of members. It applies to each group.
+ * @param page The members to select. Applies to each group.
  * @returns A function that returns the ids of a group's members, ascending.
  */
 export async function readMemberIds(
   db: SqlClient,
-  realm: RealmSettingsOf,
+  organization: OrganizationSettingsOf,
   now: Date,
   groupIds: readonly number[],
   { direct, only }: MemberPage,
 ): Promise<(groupId: number) => readonly number[]> {
   const rows = await db.$queryRaw<{ group_id: number; user_ids: number[] }[]>`
     SELECT m.group_id, array_agg(u.id ORDER BY u.id) AS user_ids
-    FROM (${membersOf(realm, now, groupIds, direct)}) AS m
-    JOIN user_account u ON u.realm_id = ${realm.id} AND u.id = m.user_id
+    FROM (${membersOf(organization, now, groupIds, direct)}) AS m
+    JOIN user_account u ON u.realm_id = ${organization.id} AND u.id = m.user_id
     WHERE u.is_active AND NOT u.is_system AND ${only === undefined ? Prisma.sql`true` : Prisma.sql`u.id = ${only}::int`}
     GROUP BY m.group_id`;
   const lists = new Map(rows.map(({ group_id, user_ids }) => [group_id, user_ids]));
@@ -48,11 +50,11 @@ export async function readMemberIds(
 
 /**
  * Loads a page of each group's active members with one query. All pages have the same bounds and order. Returns a function that
- * returns the page of a group.
+ * returns a group's page by the group's id.
  */
 export async function readMemberPages(
   db: SqlClient,
-  realm: RealmSettingsOf,
+  organization: OrganizationSettingsOf,
   now: Date,
   groupIds: readonly number[],
   { direct, ...page }: UserPage & { readonly direct: boolean },
@@ -61,8 +63,8 @@ export async function readMemberPages(
     SELECT group_id, id, key FROM (
       SELECT m.group_id, u.id, ${userKey(page)} AS key,
         row_number() OVER (PARTITION BY m.group_id ORDER BY ${usersInOrder(page)}) AS place
-      FROM (${membersOf(realm, now, groupIds, direct)}) AS m
-    JOIN user_account u ON u.realm_id = ${realm.id} AND u.id = m.user_id
+      FROM (${membersOf(organization, now, groupIds, direct)}) AS m
+    JOIN user_account u ON u.realm_id = ${organization.id} AND u.id = m.user_id
       WHERE u.is_active AND NOT u.is_system AND ${isUserWithin(page)}
     ) AS placed
     WHERE place <= ${page.limit}::bigint ORDER BY place`;
@@ -73,48 +75,53 @@ export async function readMemberPages(
 /** Counts the active members of groups with one query. Returns a function that returns the number of a group's members. */
 export async function countMembers(
   db: SqlClient,
-  realm: RealmSettingsOf,
+  organization: OrganizationSettingsOf,
   now: Date,
   groupIds: readonly number[],
   direct: boolean,
 ): Promise<(groupId: number) => number> {
   const rows = await db.$queryRaw<{ group_id: number; count: number }[]>`
     SELECT m.group_id, count(*)::int AS count
-    FROM (${membersOf(realm, now, groupIds, direct)}) AS m
-    JOIN user_account u ON u.realm_id = ${realm.id} AND u.id = m.user_id
+    FROM (${membersOf(organization, now, groupIds, direct)}) AS m
+    JOIN user_account u ON u.realm_id = ${organization.id} AND u.id = m.user_id
     WHERE u.is_active AND NOT u.is_system GROUP BY m.group_id`;
   const counts = new Map(rows.map(({ group_id, count }) => [group_id, count]));
   return (groupId) => counts.get(groupId) ?? 0;
 }
 
-function membersOf(realm: RealmSettingsOf, now: Date, groupIds: readonly number[], direct: boolean): Prisma.Sql {
-  const [ids, joined] = [[...groupIds], fullMemberSince(realm, now)];
-  return direct ? directMembers(realm.id, ids, joined) : membersHoweverDeep(realm.id, ids, joined);
+function membersOf(
+  organization: OrganizationSettingsOf,
+  now: Date,
+  groupIds: readonly number[],
+  direct: boolean,
+): Prisma.Sql {
+  const [ids, joined] = [[...groupIds], fullMemberSince(organization, now)];
+  return direct ? directMembers(organization.id, ids, joined) : membersHoweverDeep(organization.id, ids, joined);
 }
 
-const directMembers = (realmId: number, ids: number[], joined: Date) => Prisma.sql`
+const directMembers = (organizationId: number, ids: number[], joined: Date) => Prisma.sql`
   SELECT group_id, user_id FROM user_group_member
-  WHERE realm_id = ${realmId} AND group_id = ANY(${ids})
+  WHERE realm_id = ${organizationId} AND group_id = ANY(${ids})
   UNION ALL
   SELECT g.id, u.id FROM user_group g
   LEFT JOIN (VALUES ${OWN_ROLE}) AS own (name, role) ON own.name = g.name
   JOIN user_account u ON u.realm_id = g.realm_id AND (
     u.role = own.role OR (g.name = 'role:fullmembers' AND u.role = ${MEMBER}::int AND u.joined_at <= ${joined}))
-  WHERE g.realm_id = ${realmId} AND g.id = ANY(${ids}) AND g.is_system`;
+  WHERE g.realm_id = ${organizationId} AND g.id = ANY(${ids}) AND g.is_system`;
 
-const membersHoweverDeep = (realmId: number, ids: number[], joined: Date) => Prisma.sql`
+const membersHoweverDeep = (organizationId: number, ids: number[], joined: Date) => Prisma.sql`
   SELECT g.id AS group_id, u.id AS user_id FROM unnest(${ids}::int[]) AS g (id)
-  JOIN user_account u ON u.realm_id = ${realmId} AND u.group_ids <> '{}' AND u.group_ids @> ARRAY[g.id]
+  JOIN user_account u ON u.realm_id = ${organizationId} AND u.group_ids <> '{}' AND u.group_ids @> ARRAY[g.id]
   UNION ALL
   SELECT g.id, u.id FROM unnest(${ids}::int[]) AS g (id)
-  JOIN user_account u ON u.realm_id = ${realmId} AND u.full_member_group_ids <> '{}'
+  JOIN user_account u ON u.realm_id = ${organizationId} AND u.full_member_group_ids <> '{}'
     AND u.full_member_group_ids @> ARRAY[g.id] AND u.joined_at <= ${joined}
   UNION ALL
   SELECT g.id, u.id FROM user_group g
   JOIN (VALUES ${REACH}) AS reach (name, role) ON reach.name = g.name
   JOIN user_account u ON u.realm_id = g.realm_id AND u.role <= reach.role
     AND (g.name <> 'role:fullmembers' OR u.role < ${MEMBER}::int OR u.joined_at <= ${joined})
-  WHERE g.realm_id = ${realmId} AND g.id = ANY(${ids}) AND g.is_system`;
+  WHERE g.realm_id = ${organizationId} AND g.id = ANY(${ids}) AND g.is_system`;
 
 /** Reads the subgroups of groups with one query. Returns a function that returns the ids of a group's subgroups, ascending. */
 export async function readSubgroupIds(
@@ -129,12 +136,12 @@ export async function readSubgroupIds(
   const rows = await db.$queryRaw<{ top: number; bottom: number }[]>`
     WITH RECURSIVE within (top, bottom) AS (
       SELECT group_id, subgroup_id FROM user_group_subgroup
-      WHERE realm_id = ${groups.realmId} AND group_id = ANY(${ids})
+      WHERE realm_id = ${groups.organizationId} AND group_id = ANY(${ids})
       UNION SELECT w.top, s.subgroup_id
       FROM within w
       CROSS JOIN LATERAL (
         SELECT subgroup_id FROM user_group_subgroup
-        WHERE realm_id = ${groups.realmId} AND group_id = w.bottom OFFSET 0) AS s
+        WHERE realm_id = ${groups.organizationId} AND group_id = w.bottom OFFSET 0) AS s
       WHERE ${!direct}::boolean
     ) SELECT top, bottom FROM within`;
   const below = Map.groupBy(rows, ({ top }) => top);
@@ -156,11 +163,41 @@ function withinRoleGroup(groups: SystemGroups, groupId: number): number[] {
 export async function toWireGroups(
   db: SqlClient,
   groups: SystemGroups,
-  { realm, now }: { readonly realm: RealmSettingsOf; readonly now: Date },
+  { organization, now }: { readonly organization: OrganizationSettingsOf; readonly now: Date },
   rows: readonly UserGroup[],
 ): Promise<WireUserGroup[]> {
   const ids = rows.map(({ id }) => id);
-  const membersOf = await readMemberIds(db, realm, now, ids, { direct: true });
+  const membersOf = await readMemberIds(db, organization, now, ids, { direct: true });
   const subgroupsOf = await readSubgroupIds(db, groups, ids, { direct: true });
   return rows.map((row) => toWire(groups, row, { memberIds: membersOf(row.id), subgroupIds: subgroupsOf(row.id) }));
+}
+
+/** The fields by which lists of groups can be sorted. */
+export type GroupField = 'id' | 'name' | 'createdAt';
+
+/** Filter of a list of groups. */
+export interface GroupFilter {
+  /** Text that the name must contain, as for `nameFilter`. */
+  readonly nameContains?: string | null | undefined;
+  readonly includeDeactivated?: boolean | null | undefined;
+}
+
+/** The column `id` of `user_group AS g`. */
+export const GROUP_ID = Prisma.sql`g.id`;
+
+export const GROUP_COLUMNS: Readonly<Record<GroupField, SortColumn>> = {
+  id: { key: GROUP_ID },
+  name: { key: Prisma.sql`g.sort_name`, name: Prisma.sql`g.name` },
+  createdAt: { key: Prisma.sql`COALESCE(milliseconds(g.created_at), 0)` },
+};
+
+/** Returns the organization's groups that match the filter. */
+export function listedGroups(organizationId: number, { nameContains, includeDeactivated }: GroupFilter): ListedRows {
+  const isActive = includeDeactivated === true ? Prisma.sql`true` : Prisma.sql`g.deactivated_at IS NULL`;
+  const columns = { name: Prisma.sql`g.name`, words: Prisma.sql`g.name_words` };
+  const matches = nameContains == null ? Prisma.sql`true` : isNamed(nameContains, columns);
+  return {
+    from: Prisma.sql`user_group g`,
+    where: Prisma.sql`g.realm_id = ${organizationId} AND ${isActive} AND ${matches}`,
+  };
 }

@@ -81,7 +81,7 @@ export const patchUserGroup = endpoint({
   method: 'PATCH',
   path: '/user_groups/{user_group_id}',
   auth: 'basic',
-  equivalents: ['updateUserGroup'],
+  equivalents: ['updateUserGroup', 'reactivateUserGroup'],
   summary: 'Update a user group',
   permission: 'users who can manage the group',
   params: {
@@ -182,7 +182,7 @@ export const postUserGroupSubgroups = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/subgroups',
   auth: 'basic',
-  equivalents: ['updateUserGroupSubgroups'],
+  equivalents: ['updateUserGroupMembers'],
   summary: 'Update the subgroups of a user group',
   permission: 'users who can manage the group; users who can add members can also add subgroups',
   params: {

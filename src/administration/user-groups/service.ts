@@ -1,3 +1,4 @@
+import { usersChargedWith } from '../../access/charged-users.ts';
 import type { Ctx } from '../../access/context.ts';
 import {
   changedGroupSettings,
@@ -11,7 +12,7 @@ import {
   groupPermission,
   toStoredPermissions,
 } from '../../access/permissions/group-permissions.ts';
-import { type ChannelActor, insufficientPermission, mayInRealm } from '../../access/permissions/require.ts';
+import { type ChannelActor, insufficientPermission, mayInOrganization } from '../../access/permissions/require.ts';
 import type { WireUserGroup } from '../../access/permissions/wire.ts';
 import { requireMember } from '../../access/roles.ts';
 import { systemGroups, toWireGroupSetting } from '../../access/system-groups.ts';
@@ -19,7 +20,7 @@ import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ConflictError, ValidationError } from '../../platform/errors.ts';
 import { requireReadable } from '../../platform/names.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { refuseNullBytes, requireText } from '../../platform/text.ts';
@@ -31,11 +32,11 @@ import { notifyMembers } from './notices.ts';
 import { isGroupNameTaken } from './queries.ts';
 import { toWireGroups } from './reads.ts';
 
-/** Longest name and description, in code points. */
+/** Maximum lengths of the name and the description of a group, in code points. */
 const MAX_NAME_LENGTH = 100;
 const MAX_DESCRIPTION_LENGTH = 1024;
 
-/** Prefixes with which mentions of other objects begin. */
+/** Prefixes that are not allowed in group names, because mentions of other objects begin with them. */
 const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:'];
 
 /** Properties of a new group. */
@@ -59,21 +60,23 @@ export async function listUserGroups(
   { includeDeactivated }: { readonly includeDeactivated: boolean },
 ): Promise<WireUserGroup[]> {
   const where = { AND: [visibleTo(ctx), includeDeactivated ? {} : { deactivatedAt: null }] };
-  const { app, viewer } = ctx;
-  const groups = await systemGroups(app.db, ctx.realmId);
-  const rows = await app.db.userGroup.findMany({ where, orderBy: { id: 'asc' } });
-  return toWireGroups(app.db, groups, { realm: viewer.realm, now: app.now() }, rows);
+  const { app, work, viewer } = ctx;
+  const groups = await systemGroups(work.db, ctx.organizationId);
+  const rows = await work.db.userGroup.findMany({ where, orderBy: { id: 'asc' } });
+  return toWireGroups(work.db, groups, { organization: viewer.organization, now: app.now() }, rows);
 }
 
 /** Returns whether the user can create groups. */
-export const mayCreateGroups = (actor: ChannelActor): boolean => mayInRealm(actor, 'can_create_groups');
+export const mayCreateGroups = (actor: ChannelActor): boolean => mayInOrganization(actor, 'can_create_groups');
 
 /**
  * Creates a group, and notifies all users.
  *
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws BadRequestError if the viewer is not allowed to create groups.
- * @throws BadRequestError if the name, the description, a user, a group or a permission is invalid.
+ * @throws ForbiddenError if the viewer is not allowed to create groups.
+ * @throws ValidationError if the name, the description or a permission is invalid.
+ * @throws NotFoundError if a user or group does not exist.
+ * @throws ConflictError if the name is in use or a group is deactivated.
  * @throws TotalReachedError if there would be more than 2,500 groups, deactivated ones included.
  * @throws TotalReachedError if the viewer is not an administrator and would have created more than 200 groups.
  */
@@ -83,18 +86,22 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
   const description = requireText('description', input.description, { max: MAX_DESCRIPTION_LENGTH });
   return transact(ctx, async (tx, emit) => {
     const actor = await lockGroups(tx, ctx);
-    if (!mayCreateGroups(actor)) throw insufficientPermission();
+    if (!mayCreateGroups(actor)) throw insufficientPermission({ permission: 'can_create_groups' });
     const { person, groups, now } = actor;
-    const { realm } = person;
-    await requireFreeName(tx, realm.id, name);
+    const { organization } = person;
+    await requireFreeName(tx, organization.id, name);
     await requireRoom(tx, person);
-    const members = await requireUsers(tx, realm.id, input.memberIds);
-    const subgroupIds = await requireNewSubgroups(tx, groups, realm.id, null, input.subgroupIds);
-    const settings = await readGroupSettings(tx, realm.id, GROUP_PERMISSIONS, input.permissions);
+    const members = await requireUsers(tx, organization.id, input.memberIds);
+    const subgroupIds = await requireNewSubgroups(tx, groups, organization.id, {
+      target: null,
+      ids: input.subgroupIds,
+      parameterOf: (id) => `subgroups[${input.subgroupIds.indexOf(id)}]`,
+    });
+    const settings = await readGroupSettings(tx, organization.id, GROUP_PERMISSIONS, input.permissions);
     const blank = { permissions: {}, creatorId: person.id, isSystem: false };
     const group = await tx.userGroup.create({
       data: {
-        realmId: realm.id,
+        organizationId: organization.id,
         name,
         description,
         creatorId: person.id,
@@ -104,7 +111,7 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     });
     await writeMembers(tx, group, members);
     await writeSubgroups(tx, group, subgroupIds);
-    const [wire] = await toWireGroups(tx, groups, { realm, now }, [group]);
+    const [wire] = await toWireGroups(tx, groups, { organization, now }, [group]);
     if (wire !== undefined) emit(userGroupAdded(wire, toSnapshot(groups, group)), everyone());
     await settleMemberships(tx, emit, actor, subgroupIds.length > 0 ? undefined : input.memberIds);
     await notifyMembers(tx, emit, ctx, { actor, group }, members, 'added');
@@ -113,16 +120,20 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
 }
 
 /**
- * Checks the limits on the number of groups. Role groups do not count towards them. The caller must hold the lock of the
- * organization's row.
+ * Checks the limits on the number of groups. Role groups do not count towards these limits. The caller must hold the lock of
+ * the organization's row.
  *
- * @throws TotalReachedError if there would be too many groups.
+ * @throws TotalReachedError if there would be more than 2,500 groups.
+ * @throws TotalReachedError if the person is not an administrator and would have created more than 200 groups, with the person's
+ *   bots.
  */
-async function requireRoom(tx: Tx, { id, role, realm }: HeldGroup['actor']['person']): Promise<void> {
-  const where = { realmId: realm.id, isSystem: false };
+async function requireRoom(tx: Tx, { id, role, organization }: HeldGroup['actor']['person']): Promise<void> {
+  const where = { organizationId: organization.id, isSystem: false };
   requireWithin('user_groups', 1 + (await tx.userGroup.count({ where })));
   if (isAdministrator(role)) return;
-  requireWithin('user_groups_per_user', 1 + (await tx.userGroup.count({ where: { ...where, creatorId: id } })));
+  const creators = await usersChargedWith(tx, { organizationId: organization.id, id });
+  const own = await tx.userGroup.count({ where: { ...where, creatorId: { in: creators } } });
+  requireWithin('user_groups_per_user', 1 + own);
 }
 
 /** Fields of a group to change. Absent fields stay unchanged. */
@@ -135,24 +146,27 @@ export interface UserGroupEdit {
 }
 
 /**
- * Updates a group, deactivated or not, and sends the changed fields to all users. Values that would change nothing are ignored.
+ * Updates a group, also a deactivated one, and sends the changed fields to all users. Values that are equal to the current ones
+ * are ignored.
  *
  * @returns The group after the change.
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws ExpectationMismatchError if a permission differs from the value that the client expects.
- * @throws BadRequestError if nothing is given, the group does not exist, or the viewer does not manage it.
- * @throws BadRequestError if a value is invalid.
+ * @throws HoldersMismatchError if a permission differs from the value that the client expects.
+ * @throws ValidationError if nothing is given or a value is invalid.
+ * @throws NotFoundError if the group, or a user or group that a permission names, does not exist.
+ * @throws ForbiddenError if the viewer does not manage the group.
+ * @throws ConflictError if the name is in use.
  */
 export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroupEdit): Promise<UserGroup> {
   requireMember(ctx);
   const { permissions = {} } = edit;
-  if (isEmpty(edit)) throw new BadRequestError('No new data supplied');
+  if (isEmpty(edit)) throw new ValidationError('No new data supplied');
   return transact(ctx, async (tx, emit) => {
     const held = await lockManagedGroup(tx, ctx, groupId);
     const { actor, group } = held;
     const { groups, now, person } = actor;
     const texts = await changedTexts(tx, group, edit);
-    const settings = await changedGroupSettings(tx, group.realmId, GROUP_PERMISSIONS, permissions, (name) =>
+    const settings = await changedGroupSettings(tx, group.organizationId, GROUP_PERMISSIONS, permissions, (name) =>
       groupPermission(groups, group, name),
     );
     const comesBack = edit.isDeactivated === false && group.deactivatedAt !== null;
@@ -164,7 +178,7 @@ export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroup
     };
     if (Object.keys(changes).length === 0) return group;
     const after = await tx.userGroup.update({
-      where: { realmId_id: { realmId: group.realmId, id: group.id } },
+      where: { organizationId_id: { organizationId: group.organizationId, id: group.id } },
       data: {
         ...texts,
         ...(comesBack && { deactivatedAt: null }),
@@ -174,7 +188,7 @@ export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroup
     const facts = toSnapshot(groups, after);
     emit(userGroupUpdated(subjectOf(group), changes, facts), everyone());
     if (comesBack) {
-      const [wire] = await toWireGroups(tx, groups, { realm: person.realm, now }, [after]);
+      const [wire] = await toWireGroups(tx, groups, { organization: person.organization, now }, [after]);
       if (wire !== undefined) emit(userGroupAdded(wire, facts, { comesBack }), everyone());
     }
     return after;
@@ -197,7 +211,7 @@ async function changedTexts(
     edit.description === undefined
       ? group.description
       : requireText('description', edit.description, { max: MAX_DESCRIPTION_LENGTH });
-  if (name !== group.name) await requireFreeName(tx, group.realmId, name, group.id);
+  if (name !== group.name) await requireFreeName(tx, group.organizationId, name, group.id);
   return {
     ...(name !== group.name && { name }),
     ...(description !== group.description && { description }),
@@ -207,27 +221,35 @@ async function changedTexts(
 /**
  * Validates a group name and returns it without surrounding white space.
  *
- * @throws BadRequestError if the name is blank, too long, or begins like a mention of another object.
+ * @throws ValidationError if the name is blank, too long, or begins with one of `RESERVED_PREFIXES`.
  */
 function requireGroupName(given: string): string {
   refuseNullBytes('name', given);
   const name = given.trim().toWellFormed();
-  if (name === '') throw new BadRequestError("User group name can't be empty!");
+  if (name === '') throw new ValidationError("User group name can't be empty!", { parameter: 'name', minimum: 1 });
   if ([...name].length > MAX_NAME_LENGTH) {
-    throw new BadRequestError(`User group name cannot exceed ${MAX_NAME_LENGTH} characters.`);
+    throw new ValidationError(`User group name cannot exceed ${MAX_NAME_LENGTH} characters.`, {
+      parameter: 'name',
+      maximum: MAX_NAME_LENGTH,
+    });
   }
   const prefix = RESERVED_PREFIXES.find((reserved) => name.startsWith(reserved));
-  if (prefix !== undefined) throw new BadRequestError(`User group name cannot start with '${prefix}'.`);
+  if (prefix !== undefined) {
+    throw new ValidationError(`User group name cannot start with '${prefix}'.`, { parameter: 'name', value: name });
+  }
   return name;
 }
 
 /**
- * Checks that a new name is readable and not in use. The organization's row is locked, so no concurrent change can use the
- * name.
+ * Checks that a new name has only readable characters and is not in use. The organization's row is locked, so no concurrent
+ * change can use the name.
+ *
+ * @throws ValidationError if the name contains a character that `requireReadable` refuses.
+ * @throws ConflictError if the name is in use.
  */
-async function requireFreeName(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
+async function requireFreeName(tx: Tx, organizationId: number, name: string, exceptId = 0): Promise<void> {
   requireReadable('user group name', name);
-  if (await isGroupNameTaken(tx, realmId, name, exceptId)) {
-    throw new BadRequestError(`User group '${name}' already exists.`);
+  if (await isGroupNameTaken(tx, organizationId, name, exceptId)) {
+    throw new ConflictError(`User group '${name}' already exists.`, { parameter: 'name' });
   }
 }

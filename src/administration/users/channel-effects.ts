@@ -12,46 +12,46 @@ import type { Tx } from '../../platform/db/client.ts';
 import { isGuest } from '../../platform/roles.ts';
 
 interface RoleChange {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly userId: number;
   readonly oldRole: number;
   readonly newRole: number;
-  /** The user's groups with the old role. */
+  /** The groups of the user before the change. */
   readonly oldGroups: Memberships;
   readonly now: Date;
 }
 
 /**
- * Notifies a user whose role changed of the channels that become visible or invisible to them. Sends the default channels
- * if the user becomes or ceases to be a guest.
+ * Notifies a user of the channels that become visible or invisible to them, after a change of the user's role. Sends the
+ * default channels if the user becomes or ceases to be a guest.
  *
- * Must be called in the transaction, after the user's row was updated. Locks the organization's row, so that no channel
- * changes. A transaction that locks that row too must lock it before the user's row.
+ * Must be called in the transaction of the change, after the user's row was updated. Locks the organization's row, so that no
+ * channel changes. A transaction that locks both rows itself must lock the organization's row before the user's row.
  *
  * @param change The user's roles and groups before and after, and the time by the service's clock.
  */
 export async function roleChangeEffects(
   tx: Tx,
   emit: Emit,
-  { realmId, userId, oldRole, newRole, oldGroups, now }: RoleChange,
+  { organizationId, userId, oldRole, newRole, oldGroups, now }: RoleChange,
 ): Promise<void> {
-  await holdChannels(tx, realmId);
+  await holdChannels(tx, organizationId);
   const user = await tx.user.findUniqueOrThrow({
-    where: { realmId_id: { realmId, id: userId } },
-    include: { realm: true },
+    where: { organizationId_id: { organizationId, id: userId } },
+    include: { organization: true },
   });
   const seenAs = async (role: number, memberships: Memberships) => {
-    const person = { id: userId, role, realm: user.realm, user: { ...user, ...memberships } };
+    const person = { id: userId, role, organization: user.organization, user: { ...user, ...memberships } };
     return tx.channel.findMany({ where: seenBy(await channelActor(tx, person, now)), orderBy: { id: 'asc' } });
   };
   const [before, after] = [await seenAs(oldRole, oldGroups), await seenAs(newRole, user)];
   const lost = missing(before, after);
   const gained = missing(after, before);
   if (lost.length > 0) emit(channelsDeleted(lost), users([userId]));
-  if (gained.length > 0) await showChannels(tx, emit, { realm: user.realm, now }, gained, [userId]);
-  await publishAccessChange(tx, emit, { realm: user.realm, now }, { userIds: [userId] });
+  if (gained.length > 0) await showChannels(tx, emit, { organization: user.organization, now }, gained, [userId]);
+  await publishAccessChange(tx, emit, { organization: user.organization, now }, { userIds: [userId] });
   if (isGuest(oldRole) !== isGuest(newRole)) {
-    const ids = isGuest(newRole) ? [] : await defaultChannelIds(tx, realmId);
+    const ids = isGuest(newRole) ? [] : await defaultChannelIds(tx, organizationId);
     emit(defaultChannelsChanged(ids), users([userId]));
   }
 }

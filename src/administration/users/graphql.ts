@@ -1,17 +1,20 @@
 import { signedIn } from '../../access/context.ts';
 import { USER_SETTINGS } from '../../access/user-settings.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
+import { refuseBoth } from '../../api/graphql/schema/deprecated-members.ts';
 import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { settingInputs, settingsGiven } from '../../api/graphql/schema/setting-fields.ts';
-import { ProfileValueInput, toEntries, User, UserRole, UserSettings } from '../../people/graphql.ts';
+import { UserRole } from '../../api/graphql/schema/user-role.ts';
+import { ProfileValueInput, toEntries, User, UserSettings, UserSettingsInput } from '../../people/graphql.ts';
 import { listUsers } from '../../people/users.ts';
-import { RateLimitHitError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { RateLimitHitError } from '../../platform/errors.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
 import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
+import { FORMER_INPUTS } from './former-inputs.ts';
 import { createUser, updateUser } from './service.ts';
-import { SETTINGS_OF_OTHERS, updateSettingsOf } from './settings-of-others.ts';
+import { updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
 
 builder.prismaObjectField(User, 'viewerCanEdit', (t) =>
@@ -34,7 +37,7 @@ mutation('createUser', {
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({ user: { type: User, description: 'The new user.' } }),
-  errors: [UnauthorizedPrincipalError, PasswordRequiredError],
+  errors: [PasswordRequiredError],
   resolve: async (ctx, { currentPassword, ...input }) => ({
     user: await createUser(ctx, { ...input, currentPassword: currentPassword ?? undefined }),
   }),
@@ -56,7 +59,10 @@ mutation('updateUser', {
       description:
         'New email address. For administrators to whom the operator gave the right to change email addresses.',
     }),
-    currentPassword: t.string({ required: false, description: `Used with \`newEmail\`. ${CURRENT_PASSWORD}` }),
+    currentPassword: t.string({
+      required: false,
+      description: `Used with \`role\` and \`newEmail\`. ${CURRENT_PASSWORD}`,
+    }),
     profileData: t.field({
       type: [ProfileValueInput],
       required: false,
@@ -64,7 +70,7 @@ mutation('updateUser', {
     }),
   }),
   payload: () => ({ user: { type: User, description: 'The user after the change.' } }),
-  errors: [UnauthorizedPrincipalError, PasswordRequiredError],
+  errors: [PasswordRequiredError],
   resolve: async (ctx, { userId, profileData, ...edit }) => ({
     user: await updateUser(ctx, userId, {
       ...given(edit),
@@ -94,21 +100,30 @@ mutation('updateSettings', {
     keepsApiKey: t.boolean({
       required: false,
       description:
-        'Whether the API key stays valid when a session changes the password. Default: false. With the API key, it ' +
-        'always stays valid.',
+        'Whether the API key stays valid when a session changes the password. Default: false. If the request uses ' +
+        'the API key, the key always stays valid.',
     }),
-    ...settingInputs(t, USER_SETTINGS),
+    settings: t.field({ type: UserSettingsInput, required: false, description: 'Settings to change.' }),
+    ...settingInputs(t, FORMER_INPUTS, 'Use `settings`.'),
+    sendPrivateTypingNotifications: t.boolean({
+      required: false,
+      description: 'Whether other users are notified when the user types a direct message.',
+      deprecationReason: 'Use `settings { sendDirectTypingNotifications }`.',
+    }),
   }),
   errors: [RateLimitHitError, PasswordRequiredError],
   payload: () => ({
     settings: { type: UserSettings, description: 'All settings of the viewer after the change.' },
     user: { type: User, description: 'The viewer after the change.' },
   }),
-  resolve: async (ctx, { fullName, email, oldPassword, newPassword, keepsApiKey, ...settings }) => {
+  resolve: async (ctx, { fullName, email, oldPassword, newPassword, keepsApiKey, settings, ...former }) => {
+    refuseBoth('settings', settings != null, former);
     const account = given({ fullName, email, oldPassword, newPassword, keepsApiKey });
-    await updateSettings(ctx, { ...account, settings: settingsGiven(USER_SETTINGS, settings) });
-    const user = await ctx.app.db.user.findUniqueOrThrow({
-      where: { realmId_id: { realmId: ctx.realmId, id: ctx.viewer.id } },
+    const sendDirectTypingNotifications = former.sendPrivateTypingNotifications;
+    const all = settingsGiven(USER_SETTINGS, { sendDirectTypingNotifications, ...former, ...settings });
+    await updateSettings(ctx, { ...account, settings: all });
+    const user = await ctx.work.db.user.findUniqueOrThrow({
+      where: { organizationId_id: { organizationId: ctx.organizationId, id: ctx.viewer.id } },
     });
     return { settings: user, user };
   },
@@ -124,7 +139,7 @@ mutation('updateSettingsOf', {
       required: false,
       description: 'Ids of users whose settings are changed.',
     }),
-    groupIds: t.idList({
+    userGroupIds: t.idList({
       ...refersTo('UserGroup'),
       required: false,
       description:
@@ -135,18 +150,25 @@ mutation('updateSettingsOf', {
       required: false,
       description: 'Whether to skip the settings that a user has changed themselves. Default: false.',
     }),
-    ...settingInputs(t, SETTINGS_OF_OTHERS),
+    settings: t.field({
+      type: UserSettingsInput,
+      description: 'Settings to change: all but `emailAddressVisibility`, which only the users themselves can change.',
+    }),
   }),
   payload: () => ({
-    users: { type: [User], description: 'The given users and members, ascending by id, at most 2,000.' },
+    users: {
+      type: [User],
+      description:
+        'The users of `userIds` and the members of the groups, ascending by id, at most 2,000. Includes users whose ' +
+        'settings did not change.',
+    },
   }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { userIds, groupIds, skipsEdited, ...settings }) => ({
+  resolve: async (ctx, { userIds, userGroupIds, skipsEdited, settings }) => ({
     users: await listUsers(ctx, {
       userIds: await updateSettingsOf(
         ctx,
-        given({ userIds, groupIds, skipsEdited }),
-        settingsGiven(SETTINGS_OF_OTHERS, settings),
+        given({ userIds, groupIds: userGroupIds, skipsEdited }),
+        settingsGiven(USER_SETTINGS, settings),
       ),
     }),
   }),

@@ -32,10 +32,15 @@ interface HowShown {
   readonly include_custom_profile_fields: boolean;
 }
 
-/** Returns a function that converts `users` to wire format for the viewer, with profile data if requested. */
+/**
+ * Returns a function that converts each of `users` to wire format for the viewer. Includes the profile data if `how` requests
+ * it.
+ */
 async function showing(ctx: Ctx, users: readonly User[], how: HowShown): Promise<(user: User) => WireUser> {
   const ids = users.map(({ id }) => id);
-  const data = how.include_custom_profile_fields ? await profileDataOf(ctx.app.db, ctx.realmId, ids) : undefined;
+  const data = how.include_custom_profile_fields
+    ? await profileDataOf(ctx.work.db, ctx.organizationId, ids)
+    : undefined;
   return (user) =>
     toWireUser(user, ctx.viewer, {
       clientGravatar: how.client_gravatar,
@@ -72,17 +77,17 @@ export const getOwnUser = endpoint({
   method: 'GET',
   path: '/users/me',
   auth: 'basic',
-  equivalents: ['viewer'],
+  equivalents: ['viewer', 'User.profileData'],
   summary: 'Get your own user',
   description:
     'The response contains the fields of a user at the top level, and `max_message_id` (deprecated): the id of the ' +
     'last received message, or -1.',
   params: {},
   reply: { ...wireUser.shape, max_message_id: z.int() },
-  async handle({ app, viewer }) {
+  async handle({ work, viewer }) {
     const [maxMessageId, profileData] = await Promise.all([
-      lastReceivedByTurn(app, { realmId: viewer.realm.id, userId: viewer.id }),
-      profileDataByTurn(app, viewer.user),
+      lastReceivedByTurn(work.db, { organizationId: viewer.organization.id, userId: viewer.id }),
+      profileDataByTurn(work.db, viewer.user),
     ]);
     return { ...toWireUser(viewer.user, viewer, { clientGravatar: false, profileData }), max_message_id: maxMessageId };
   },
@@ -162,7 +167,9 @@ const edits = {
     description: 'New email address. For administrators to whom the operator gave the right to change email addresses.',
     example: 'ada@example.com',
   }).optional(),
-  current_password: text(z.string(), { description: `Used with \`new_email\`. ${CURRENT_PASSWORD}` }).optional(),
+  current_password: text(z.string(), {
+    description: `Used with \`role\` and \`new_email\`. ${CURRENT_PASSWORD}`,
+  }).optional(),
   profile_data: json(profileDataSent, {
     description:
       'Values of custom profile fields: a text, or a list of user ids for a field of users. null, "" or [] removes ' +

@@ -6,17 +6,17 @@ import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts'
 import { subscribeToDefaultChannels } from '../../channels/subscribe.ts';
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import { emailHiddenOrShown, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
 import { requireFullName, requireReadableName } from '../../people/full-name.ts';
-import { lockRealm } from '../../people/locks.ts';
+import { lockOrganization } from '../../people/locks.ts';
 import { setProfileValues } from '../../people/profile-fields/values.ts';
 import { userStatusSet } from '../../people/status-events.ts';
-import { accessUserByEmail } from '../../people/users.ts';
+import { accessUserByEmail, noSuchUser } from '../../people/users.ts';
 import { visibleEmail } from '../../people/wire.ts';
 import type { ValueEntry } from '../../people/wire-profile-fields.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ConflictError, ForbiddenError, UnauthorizedPrincipalError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isOwner, OWNER, ROLES } from '../../platform/roles.ts';
 import { botsAfterRoleChange, introduceBot } from '../bot-owners.ts';
@@ -34,7 +34,7 @@ import { requireProof } from '../sign-in/proof.ts';
 import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
 import { roleChangeEffects } from './channel-effects.ts';
 
-/** A member to be created by an administrator. */
+/** A member that an administrator creates. */
 interface NewMember {
   readonly email: string;
   readonly fullName: string;
@@ -48,68 +48,72 @@ interface NewMember {
  * Creates a member of the viewer's organization, and subscribes them to the default channels.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError if the viewer is not allowed to create users, or address, name or password is invalid.
+ * @throws ForbiddenError if the viewer is not allowed to create users.
+ * @throws ValidationError if address, name or password is invalid.
+ * @throws ConflictError if the address is in use, or the name is in use and names must be unique.
  * @throws PasswordRequiredError and the other errors of `requireProof`.
  */
 export async function createUser(ctx: Ctx, { email, fullName, password, currentPassword }: NewMember): Promise<User> {
   requireMayCreateUsers(ctx);
   await requireProof(ctx, currentPassword);
-  const row = await runOutsideTransaction(ctx.app, 'user', () =>
-    checkNewUser(ctx.app, ctx.viewer.realm, { email, fullName, password, isImportedStub: true }, ctx.caller),
+  const row = await runOutsideTransaction(ctx.work, 'user', () =>
+    checkNewUser(ctx.app, ctx.viewer.organization, { email, fullName, password, isImportedStub: true }, ctx.caller),
   );
-  await requireAllowedAddress(ctx.app.db, ctx.viewer.realm, row.email);
+  await requireAllowedAddress(ctx.work.db, ctx.viewer.organization, row.email);
   return refusingTakenAddress(() =>
     transact(ctx, async (tx, emit) => {
-      await lockRealm(tx, ctx.realmId);
-      // Checked again, because hashing the password took time.
+      await lockOrganization(tx, ctx.organizationId);
+      // The permission is checked again, because the viewer's rights can have changed while the password was hashed.
       requireMayCreateUsers(await asOfNow(tx, ctx));
-      return (await introduceUser(tx, emit, ctx, ctx.viewer.realm, row)).user;
+      return (await introduceUser(tx, emit, ctx, ctx.viewer.organization, row)).user;
     }),
   );
 }
 
-/** Returns whether the viewer can create users: an administrator to whom the server's operator gave this right. */
+/** Returns whether the viewer can create users. True for an administrator to whom the server's operator gave this right. */
 export const mayCreateUsers = (ctx: Ctx): boolean => administersOrganization(ctx) && ctx.viewer.user.canCreateUsers;
 
 function requireMayCreateUsers(ctx: Ctx): void {
   requireAdministrator(ctx);
-  if (!mayCreateUsers(ctx)) throw new BadRequestError('User not authorized to create users');
+  if (!mayCreateUsers(ctx)) throw new ForbiddenError('User not authorized to create users');
 }
 
 /**
  * Creates a user on behalf of the server's operator, with any role and without a permission check.
  *
- * @returns The user and their API key, which no later call returns.
- * @throws BadRequestError if address, name, role or password is invalid.
+ * @returns The user and their API key.
+ * @throws ValidationError if address, name, role or password is invalid.
+ * @throws ConflictError if the address is in use, or the name is in use and names must be unique.
  */
-export async function addUser(scope: Scope, realm: Realm, input: NewUser): Promise<MadeUser> {
-  const row = await checkNewUser(scope.app, realm, input);
-  return refusingTakenAddress(() => transact(scope, (tx, emit) => introduceUser(tx, emit, scope, realm, row)));
+export async function addUser(scope: Scope, organization: Organization, input: NewUser): Promise<MadeUser> {
+  const row = await checkNewUser(scope.app, organization, input);
+  return refusingTakenAddress(() => transact(scope, (tx, emit) => introduceUser(tx, emit, scope, organization, row)));
 }
 
-/** Adds a new user to the organization within a transaction, and notifies all users. Locks and reads the organization. */
+/** Adds a new user to the organization within a transaction, and notifies all users. Locks the organization's row. */
 export async function introduceUser(
   tx: Tx,
   emit: Emit,
   { app }: Scope,
-  { id: realmId }: Pick<Realm, 'id'>,
+  { id: organizationId }: Pick<Organization, 'id'>,
   row: Awaited<ReturnType<typeof checkNewUser>>,
 ): Promise<MadeUser> {
-  await lockRealm(tx, realmId);
-  const realm = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
-  const made = await insertUser(tx, app, realm, row);
+  await lockOrganization(tx, organizationId);
+  const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
+  const made = await insertUser(tx, app, organization, row);
   emit(userAdded(made.user), everyone());
-  await joinRoleGroups(tx, emit, made.user, { realm, now: app.now() });
+  await joinRoleGroups(tx, emit, made.user, { organization, now: app.now() });
   // If the default settings disable presence, the status of the new user is away.
   if (!userSetting(made.user, 'presence_enabled')) emit(userStatusSet(made.user.id, { away: true }), everyone());
   if (made.user.botType !== null) await introduceBot(tx, emit, made.user);
-  await subscribeToDefaultChannels(tx, emit, { realmId: realm.id, user: made.user });
+  await subscribeToDefaultChannels(tx, emit, { organizationId: organization.id, user: made.user });
   return made;
 }
 
-/** Checks that a number is one of `ROLES`. @throws BadRequestError if it is not. */
+/** Checks that a number is one of `ROLES`. @throws ValidationError if it is not. */
 export function requireRole(role: number): void {
-  if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
+  if (!ROLES.some((known) => known === role))
+    throw new ValidationError('Invalid role', { parameter: 'role', value: role });
 }
 
 /** Fields of another user to change. Absent fields stay unchanged. */
@@ -118,7 +122,7 @@ export interface UserEdit {
   readonly fullName?: string;
   /** New role, one of `ROLES`. */
   readonly role?: number;
-  /** New email address. Requires a right of the viewer that the server's operator gives. */
+  /** New email address. Only viewers to whom the server's operator gave this right can change it. */
   readonly newEmail?: string;
   /** The viewer's own password. Required to change `newEmail` in a session whose sign-in was more than ten minutes ago. */
   readonly currentPassword?: string;
@@ -132,39 +136,43 @@ export interface UserEdit {
  * @param who Id or email address of the user.
  * @returns The user after the change.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws UnauthorizedPrincipalError unless the viewer is an owner, if the user becomes an owner, or is an owner and gets
- * another role or address.
- * @throws BadRequestError if the user does not exist, or name, role, address or profile data is invalid.
- * @throws BadRequestError if the viewer is not allowed to change addresses, or profile data is given for a bot.
- * @throws BadRequestError if the user is the only owner and would lose the role.
+ * @throws UnauthorizedPrincipalError if the viewer is not an owner, and would change the role or address of an owner, or make
+ *   the user an owner.
+ * @throws NotFoundError if the user does not exist.
+ * @throws ValidationError if name, role, address or profile data is invalid, or profile data is given for a bot.
+ * @throws ForbiddenError if the viewer is not allowed to change addresses.
+ * @throws ConflictError if the name or address is in use, or if the user is the only owner and would lose the role.
+ * @throws PasswordRequiredError and the other errors of `requireProof` if the role or address is given.
  */
 export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit): Promise<User> {
   requireAdministrator(ctx);
   const fullName =
     edit.fullName === undefined || edit.fullName.trim() === '' ? undefined : requireFullName(edit.fullName);
   const newEmail = edit.newEmail === undefined ? undefined : requireNewEmail(ctx, edit.newEmail);
-  if (newEmail !== undefined) await requireProof(ctx, edit.currentPassword);
   const { role } = edit;
   if (role !== undefined) requireRole(role);
+  // An account with a higher role keeps it after the session has ended.
+  if (newEmail !== undefined || role !== undefined) await requireProof(ctx, edit.currentPassword);
   const userId = typeof who === 'string' ? (await accessUserByEmail(ctx, who)).id : who;
   const change = () =>
     transact(ctx, async (tx, emit) => {
-      await lockRealm(tx, ctx.realmId);
+      await lockOrganization(tx, ctx.organizationId);
       const now = await asOfNow(tx, ctx);
       requireAdministrator(now);
-      const where = { realmId: ctx.realmId, id: userId, isSystem: false };
+      const where = { organizationId: ctx.organizationId, id: userId, isSystem: false };
       const user = isRowId(userId) ? await tx.user.findFirst({ where }) : null;
-      if (user === null) throw new BadRequestError('No such user');
+      if (user === null) throw noSuchUser(userId);
       if (role !== undefined && role !== user.role) await requireRoleChange(tx, now, user, role);
       if (edit.profileData !== undefined && user.botType !== null)
-        throw new BadRequestError('A bot has no profile data');
+        throw new ValidationError('A bot has no profile data', { parameter: 'profile_data' });
       if (fullName !== undefined && fullName !== user.fullName) await rename(tx, emit, now, user, fullName);
       if (newEmail !== undefined && isOwner(user.role) && !isOwner(now.viewer.role)) {
-        // Only owners can change the email address of an owner, because a person with the new address could sign in as that
-        // owner.
-        throw new UnauthorizedPrincipalError('an organization owner');
+        // Only owners can change the email address of an owner, because a person who receives email at the new address could
+        // sign in as that owner.
+        throw new UnauthorizedPrincipalError(OWNER);
       }
-      if (newEmail !== undefined) await giveAddress(tx, emit, user, { realm: now.viewer.realm, newEmail });
+      if (newEmail !== undefined)
+        await giveAddress(tx, emit, user, { organization: now.viewer.organization, newEmail });
       if (role !== undefined && role !== user.role) await changeRole(tx, emit, now, user, role);
       await setProfileValues(tx, emit, user, edit.profileData ?? [], { changesAll: true });
       return { ...user, fullName: fullName ?? user.fullName, role: role ?? user.role, email: newEmail ?? user.email };
@@ -175,13 +183,16 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
 /**
  * Renames a user, and notifies all users. The transaction must hold the lock of the organization's row.
  *
- * @throws BadRequestError if the name is not readable.
- * @throws BadRequestError if the organization requires unique names and another active user has the name.
+ * @throws ValidationError if the name contains a character that `requireReadableName` refuses.
+ * @throws ConflictError if the organization requires unique names and another active user has the name.
  */
 export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, fullName: string): Promise<void> {
   requireReadableName(fullName);
-  await requireUniqueName(tx, viewer.realm, fullName, id);
-  await tx.user.update({ where: { realmId_id: { realmId: viewer.realm.id, id } }, data: { fullName } });
+  await requireUniqueName(tx, viewer.organization, fullName, id);
+  await tx.user.update({
+    where: { organizationId_id: { organizationId: viewer.organization.id, id } },
+    data: { fullName },
+  });
   emit(userRenamed(id, fullName), everyone());
 }
 
@@ -189,46 +200,48 @@ export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, 
  * Checks that the viewer can change a user's role.
  *
  * @throws UnauthorizedPrincipalError if the owner role is given or removed and the viewer is not an owner.
- * @throws BadRequestError if the organization would have no owner.
+ * @throws ConflictError if the organization would have no owner.
  */
 export async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, newRole: number): Promise<void> {
   if (!isOwner(user.role) && !isOwner(newRole)) return;
-  if (!isOwner(viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
+  if (!isOwner(viewer.role)) throw new UnauthorizedPrincipalError(OWNER);
   if (!isOwner(user.role) || !user.isActive || user.botType !== null) return;
   const others = await tx.user.count({
-    where: { realmId: user.realmId, role: OWNER, isActive: true, botType: null, id: { not: user.id } },
+    where: { organizationId: user.organizationId, role: OWNER, isActive: true, botType: null, id: { not: user.id } },
   });
   if (others === 0) {
-    throw new BadRequestError('The owner permission cannot be removed from the only organization owner.');
+    throw new ConflictError('The owner permission cannot be removed from the only organization owner.', {
+      parameter: 'role',
+    });
   }
 }
 
 /**
- * Changes a user's role, and notifies all users of the consequences. The transaction must hold the lock of the
- * organization's row.
+ * Changes a user's role, and notifies all users. Updates the role groups, and notifies the user of the channels, bots and email
+ * addresses that become visible or invisible to them. The transaction must hold the lock of the organization's row.
  */
 export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user: User, newRole: number): Promise<void> {
-  const { id, realmId, role: oldRole } = user;
+  const { id, organizationId, role: oldRole } = user;
   const now = app.now();
-  const after = await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { role: newRole } });
+  const after = await tx.user.update({ where: { organizationId_id: { organizationId, id } }, data: { role: newRole } });
   emit(userRoleChanged(id, { oldRole, newRole }), everyone(), (eventId) =>
-    tx.roleChange.create({ data: { realmId, userId: id, eventId, oldRole, newRole } }),
+    tx.roleChange.create({ data: { organizationId, userId: id, eventId, oldRole, newRole } }),
   );
-  await roleGroupsChanged(tx, emit, { before: user, after }, { realm: viewer.realm, now });
+  await roleGroupsChanged(tx, emit, { before: user, after }, { organization: viewer.organization, now });
   await botsAfterRoleChange(tx, emit, user, { oldRole, newRole });
-  await roleChangeEffects(tx, emit, { realmId, userId: id, oldRole, newRole, oldGroups: user, now });
+  await roleChangeEffects(tx, emit, { organizationId, userId: id, oldRole, newRole, oldGroups: user, now });
   await showAddresses(tx, emit, user, { oldRole, newRole });
 }
 
-/** Notifies a user whose role changed of the email addresses that become visible or invisible to them. */
+/** Notifies a user of the email addresses that become visible or invisible to them, after a change of the user's role. */
 async function showAddresses(
   tx: Tx,
   emit: Emit,
-  { id, realmId }: User,
+  { id, organizationId }: User,
   roles: { oldRole: number; newRole: number },
 ): Promise<void> {
   const settings = { path: ['email_address_visibility'], gt: VISIBLE_TO_EVERYONE };
-  const hiding = await tx.user.findMany({ where: { realmId, botType: null, settings }, orderBy: { id: 'asc' } });
+  const hiding = await tx.user.findMany({ where: { organizationId, botType: null, settings }, orderBy: { id: 'asc' } });
   for (const user of hiding) {
     const [before, after] = [roles.oldRole, roles.newRole].map((role) => visibleEmail(user, { id, role }));
     if (before === after) continue;

@@ -1,0 +1,11 @@
+import type { Feature } from '../../api/feature.ts';
+import './graphql.ts';
+import './graphql-events.ts';
+import './graphql-rights.ts';
+import { getServerSettings, patchOrganization } from './rest.ts';
+import { organizationState } from './state.ts';
+
+export const organization: Feature = {
+  endpoints: [getServerSettings, patchOrganization],
+  state: [organizationState],
+};

@@ -1,0 +1,7 @@
+import type { Feature } from '../../api/feature.ts';
+import './graphql.ts';
+import { fetchApiKey, jwtFetchApiKey } from './rest.ts';
+
+export const signIn: Feature = {
+  endpoints: [fetchApiKey, jwtFetchApiKey],
+};
