@@ -5,11 +5,11 @@ import type { StoredEvent } from './stored.ts';
 
 /** The progress of a request: the changes that it has begun and committed. */
 interface Act {
-  /** Number of nested changes in progress. */
+  /** Number of changes in progress. A change can be nested in another. */
   depth: number;
-  /** Whether any change was committed. */
+  /** Whether the request has committed any change. */
   hasCommitted: boolean;
-  /** Whether the last outermost change was committed as a whole. False again once another change begins. */
+  /** Whether the last outermost change was committed completely. Set to false again when another change begins. */
   isMade: boolean;
   /** Id of the last committed event that a client can receive. Null if there is none. */
   position: number | null;
@@ -23,8 +23,8 @@ type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly is
 /**
  * Runs a function that answers a request, and observes the changes that it commits.
  *
- * @returns The value that `run` returned; or the error that it threw, with `isMade`: whether the change was committed before
- *   the error. `position` is the id of the last committed event that a client can receive, or null.
+ * @returns Either the value that `run` returned, or the error that it threw. With an error, `isMade` says whether the change
+ *   was committed before the error. `position` is the id of the last committed event that a client can receive, or null.
  */
 export async function observingChanges<T>(
   run: () => Promise<T>,
@@ -41,21 +41,24 @@ export async function observingChanges<T>(
 /** Runs a function outside the context of the current request, for work that is not part of the request. */
 export const detached = <T>(run: () => T): T => acts.exit(run);
 
-/** Records the position of the current request: the id of the last of these committed events that a client can receive. */
+/** Records the id of the last event in `events` that a client can receive, as the position of the current request. */
 export function noteCommitted(events: readonly StoredEvent[]): void {
   const position = lastPosition(events);
   if (position !== null) noteCommittedAt(position);
 }
 
-/** Records the position of the current request, whose events may have been committed by an earlier request. */
+/**
+ * Records `position` for the current request, unless the request already has a higher position. The event at this position may
+ * have been committed by an earlier request.
+ */
 export function noteCommittedAt(position: number): void {
   const act = acts.getStore();
   if (act !== undefined) act.position = Math.max(position, act.position ?? 0);
 }
 
 /**
- * Returns the id of the last event that a client can receive. Skips events for the service itself, which no client receives: a
- * client would wait for them in vain.
+ * Returns the id of the last event in `events` that a client can receive. Skips events without recipients, which are for the
+ * service itself. Clients never receive such an event, so they must not be given its id to wait for.
  *
  * @param events In ascending order of ids.
  * @returns Null if no event has recipients.
@@ -65,10 +68,11 @@ export function lastPosition(events: readonly StoredEvent[]): number | null {
 }
 
 /**
- * Marks `change` as one change, which is complete when it returns. If a change consists of several transactions, wrap all of
- * them: it is not complete after some of them.
+ * Runs `change` as one change, which is complete when `change` returns. If the change consists of several transactions, pass a
+ * function that runs all of them. Otherwise the change would count as complete after the first transaction.
  *
- * @throws RequestTimeoutError if the database times out after a part was committed. The message says that a part is done.
+ * @throws RequestTimeoutError if the database times out after some of the transactions were committed. The message says that
+ *   the change is incomplete.
  */
 export async function changing<T>(change: () => Promise<T>): Promise<T> {
   const act = acts.getStore();

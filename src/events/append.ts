@@ -13,34 +13,42 @@ export interface AddressedEvent {
   readonly audience: Audience;
 }
 
-/** An event that a change emits. `withId` is called with its id. */
+/** An event that a change emits. `withId` is called with the id of the logged event. */
 export interface EmittedEvent extends AddressedEvent {
   readonly withId?: ((id: number) => Promise<unknown>) | undefined;
 }
 
-/** A statement that takes ids from the counter and logs its own events under them. */
+/** Runs a statement that takes ids from the organization's event counter and logs events with these ids itself. */
 export type LoggingStatement = (tx: Tx) => Promise<Appended>;
-/** A function that reads the current state and returns the events that describe it. */
+/** Reads the current state, and returns events that describe this state. */
 export type EventsReading = (tx: Tx) => Promise<readonly AddressedEvent[]>;
 
-/** A step that needs no read: events, or a statement that logs its own. */
+/** A step that needs no read: events, or a statement that logs its own events. */
 type PreparedLogStep = { readonly events: EmittedEvent[] } | { readonly write: LoggingStatement };
-/** One step of a change's logging, in order: a known step, or a read that returns the events. */
+/** One step of logging the events of a change: a prepared step, or a read that returns the events. */
 export type LogStep = PreparedLogStep | { readonly read: EventsReading; readonly harmless: readonly string[] };
 
-/** The events that were logged. */
+/** The logged events of a change. */
 export interface Appended {
   readonly events: readonly StoredEvent[];
-  /** Identifies the transaction. Undefined if it appended nothing. */
+  /** Identifies the transaction that logged the events. Undefined if there are no events. */
   readonly trace?: Trace;
 }
 
-/** Logs all steps, in their order. The organization's counter row stays locked until the commit. */
-export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep[], app: Clocked): Promise<Appended> {
+/**
+ * Logs the events of all steps, in the order of the steps. The row of the organization's event counter stays locked until the
+ * commit.
+ */
+export async function appendAll(
+  tx: Tx,
+  organizationId: number,
+  steps: readonly LogStep[],
+  app: Clocked,
+): Promise<Appended> {
   const events: StoredEvent[] = [];
   let trace: Trace | undefined;
-  for (const step of await foundOut(tx, realmId, steps)) {
-    const appended = 'write' in step ? await step.write(tx) : await append(tx, { realmId, app }, step.events);
+  for (const step of await resolveReads(tx, organizationId, steps)) {
+    const appended = 'write' in step ? await step.write(tx) : await append(tx, { organizationId, app }, step.events);
     events.push(...appended.events);
     trace = appended.trace ?? trace;
   }
@@ -48,44 +56,52 @@ export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep
 }
 
 /**
- * Resolves the steps that contain a read. Every change to the data that `read` sees is logged. So the result of `read` is valid
- * unless another transaction has logged such a change in the meantime. In that case, `read` runs again while the counter row is
- * locked, and other changes of the organization wait.
+ * Replaces each step that has a `read` by the events that `read` returns. Every change to the data that `read` sees is logged.
+ * So the result of `read` is valid unless another transaction logs such a change between the read and the locking of the event
+ * counter. In that case, `read` runs again while the row of the event counter is locked, and other changes of the organization
+ * wait.
  */
-async function foundOut(tx: Tx, realmId: number, steps: readonly LogStep[]): Promise<readonly PreparedLogStep[]> {
+async function resolveReads(
+  tx: Tx,
+  organizationId: number,
+  steps: readonly LogStep[],
+): Promise<readonly PreparedLogStep[]> {
   const readings = steps.filter((step) => 'read' in step);
   if (readings.length === 0) return steps as PreparedLogStep[];
-  const findOut = async () => {
+  const readAll = async () => {
     const found: PreparedLogStep[] = [];
     for (const step of steps) found.push('read' in step ? { events: [...(await step.read(tx))] } : step);
     return found;
   };
-  const { lastId } = await readCounter(tx, realmId);
-  const found = await findOut();
+  const { lastId } = await readCounter(tx, organizationId);
+  const found = await readAll();
   const [harmless = [], ...others] = readings.map((step) => step.harmless);
   const harmlessToAll = harmless.filter((type) => others.every((types) => types.includes(type)));
-  return (await holdLog(tx, realmId, lastId, harmlessToAll)) ? findOut() : found;
+  return (await holdLog(tx, organizationId, lastId, harmlessToAll)) ? readAll() : found;
 }
 
 /**
  * Locks the log of the organization until the transaction ends, so that no other transaction can append events.
  *
- * @returns Whether events of types other than `harmless` were logged after `seen`.
+ * @returns Whether events of types other than `harmless` were logged after the event with the id `seen`.
  */
-async function holdLog(tx: Tx, realmId: number, seen: number, harmless: readonly string[]): Promise<boolean> {
+async function holdLog(tx: Tx, organizationId: number, seen: number, harmless: readonly string[]): Promise<boolean> {
   const [row] = await tx.$queryRaw<{ hold_log: boolean }[]>`
-    SELECT hold_log(${realmId}::int, ${seen}::bigint, ${[...harmless]}::text[])`;
+    SELECT hold_log(${organizationId}::int, ${seen}::bigint, ${[...harmless]}::text[])`;
   return row?.hold_log !== false;
 }
 
-/** The organization whose log is appended to, and the clock. */
+/** The organization in whose log events are appended, and the service that provides the clock. */
 interface Log {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly app: Clocked;
 }
 
-/** Increments the counter, which stays locked until the commit, and inserts the events under the new ids, in one statement. */
-async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEvent[]): Promise<Appended> {
+/**
+ * Increments the organization's event counter and inserts the events with the new ids, in one statement. The counter stays
+ * locked until the commit.
+ */
+async function append(tx: Tx, { organizationId, app }: Log, emitted: readonly EmittedEvent[]): Promise<Appended> {
   if (emitted.length === 0) return { events: [] };
   let offset = 0;
   const rows = emitted.map(({ event, audience }) => {
@@ -108,12 +124,12 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
   const clock = databaseClock(app);
   const [counter] = await tx.$queryRaw<{ base: bigint; xid: string; written_at: string }[]>`
     WITH counter AS (
-      UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${realmId}
+      UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${organizationId}
       RETURNING last_id - ${offset} AS base
     ), logged AS (
       INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
                          public_channel_id, width, ephemeral, created_at)
-      SELECT ${realmId}, counter.base + e."offset", e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids,
+      SELECT ${organizationId}, counter.base + e."offset", e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids,
              e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${clock}
       FROM counter, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(
         "offset" int, type text, op text, payload jsonb, max_role smallint, channel_ids int[], user_ids int[],
@@ -121,7 +137,7 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
     )
     SELECT base, pg_current_xact_id()::text AS xid, extract(epoch FROM ${clock})::text AS written_at
     FROM counter`;
-  if (counter === undefined) throw new Error(`Organization ${realmId} has no event counter`);
+  if (counter === undefined) throw new Error(`Organization ${organizationId} has no event counter`);
   const base = Number(counter.base);
   const stored = emitted.map(({ event, audience }, i) => {
     const json = JSON.stringify(event.payload);
@@ -141,15 +157,15 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
   });
   for (const [i, { withId }] of emitted.entries()) await withId?.(stored[i]?.id ?? 0);
   const row = Prisma.sql`
-    SELECT 1 AS found FROM event WHERE realm_id = ${realmId} AND id = ${stored[0]?.id ?? 0}
+    SELECT 1 AS found FROM event WHERE realm_id = ${organizationId} AND id = ${stored[0]?.id ?? 0}
       AND extract(epoch FROM created_at)::text = ${counter.written_at}`;
   return { events: stored, trace: { xid: counter.xid, row } };
 }
 
-/** Increments the counter by one, to reserve an id that belongs to no event. Returns the new last id. */
-export async function bumpCounter(db: SqlClient, realmId: number): Promise<number> {
+/** Increments the organization's event counter by one, to reserve an id that belongs to no event. Returns that id. */
+export async function bumpCounter(db: SqlClient, organizationId: number): Promise<number> {
   const [row] = await db.$queryRaw<{ last_id: bigint }[]>`
-    UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id`;
-  if (row === undefined) throw new Error(`Organization ${realmId} has no event counter`);
+    UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${organizationId} RETURNING last_id`;
+  if (row === undefined) throw new Error(`Organization ${organizationId} has no event counter`);
   return Number(row.last_id);
 }

@@ -11,7 +11,7 @@ export interface Audience {
   readonly channelIds: readonly number[];
   readonly userIds: readonly number[];
   readonly exceptUserIds: readonly number[];
-  /** The public channel of a message, for queues that receive the messages of all public channels. */
+  /** The public channel of a message, for queues that receive the messages of all public channels. Null for other events. */
   readonly publicChannelId: number | null;
 }
 
@@ -41,7 +41,7 @@ export const users = (userIds: readonly number[]): Audience => ({ ...NO_RECIPIEN
 /**
  * Returns the union of two audiences.
  *
- * @throws Error if one of them has excepted users.
+ * @throws Error if one of the audiences excludes users.
  */
 export function either(a: Audience, b: Audience): Audience {
   if (a.exceptUserIds.length > 0 || b.exceptUserIds.length > 0)
@@ -60,7 +60,7 @@ export function except(audience: Audience, userIds: readonly number[]): Audience
   return { ...audience, exceptUserIds: [...new Set([...audience.exceptUserIds, ...userIds])] };
 }
 
-/** Whether the audience can have any recipient. */
+/** Returns whether any user can be in the audience. */
 export const hasRecipients = ({ maxRole, channelIds, userIds, publicChannelId }: Audience): boolean =>
   maxRole !== null || channelIds.length > 0 || userIds.length > 0 || publicChannelId !== null;
 
@@ -72,9 +72,9 @@ export interface Listener {
 }
 
 /**
- * Whether `listener` receives the event `eventId` with this audience. Live delivery and replay both decide by this function.
+ * Returns whether `listener` receives the event `eventId` with this audience. Both live delivery and replay call this function.
  *
- * @param allPublicChannels Whether the queue receives the messages of all public channels.
+ * @param allPublicChannels Whether the listener's queue receives the messages of all public channels.
  */
 export function receives(audience: Audience, listener: Listener, eventId: number, allPublicChannels: boolean): boolean {
   const { maxRole, channelIds, userIds, exceptUserIds, publicChannelId } = audience;
@@ -83,7 +83,7 @@ export function receives(audience: Audience, listener: Listener, eventId: number
     userIds.includes(listener.userId) ||
     (maxRole !== null && listener.roleAt(eventId) <= maxRole) ||
     channelIds.some((channelId) => listener.isSubscribedAt(channelId, eventId)) ||
-    // A member who registered the queue may have become a guest.
+    // The user may have become a guest since the queue was registered. Guests receive only messages of their own channels.
     (publicChannelId !== null && allPublicChannels && listener.roleAt(eventId) < GUEST)
   );
 }

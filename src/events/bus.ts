@@ -6,24 +6,36 @@ import { REDIS_PATIENCE_MS, RedisBreaker } from '../platform/redis-breaker.ts';
 import { RedisConnection } from '../platform/redis-connection.ts';
 import { redisPrefix } from '../platform/redis-names.ts';
 
-/** Notifications between nodes. A hint means that the log of an organization has grown. It carries no data and may get lost. */
+/**
+ * Notifications between nodes, called hints. A hint says only that the logs of some organizations have grown. A hint may get
+ * lost.
+ */
 export interface Bus {
   /** Notifies the other nodes soon. Never waits and never throws. */
-  publish(realmId: number): void;
+  publish(organizationId: number): void;
   /** Registers a callback that runs for each organization in a hint from another node. */
-  onHint(listen: (realmId: number) => void): void;
+  onHint(listen: (organizationId: number) => void): void;
   close(): Promise<void>;
 }
 
 /** Name of the channel on PostgreSQL and, after this service's prefix, on Redis. */
 const CHANNEL = 'event_log';
-/** Hints within this time are sent as one. A hint costs every node a read, and NOTIFY takes a lock that all commits share. */
+/**
+ * Time, in milliseconds, for which hints are collected and then sent as one. Each sent hint causes a read on every node, and
+ * NOTIFY takes a lock that all commits share.
+ */
 const DEBOUNCE_MS = 10;
 const RECONNECT_MS = 1_000;
-/** Longest interval between queries on the listening connection. These queries detect a dead connection. */
+/**
+ * Maximum interval, in milliseconds, between queries on the connection that listens for hints. These queries detect a dead
+ * connection.
+ */
 const LISTENING_CHECK_MS = 5_000;
-/** Maximum number of organizations in one hint: a NOTIFY payload holds 8,000 bytes. The others are sent with the next hint. */
-const REALMS_PER_HINT = 500;
+/**
+ * Maximum number of organizations in one hint: a NOTIFY payload holds 8,000 bytes. Further organizations are sent with the next
+ * hint.
+ */
+const ORGANIZATIONS_PER_HINT = 500;
 
 /**
  * Opens a bus on Redis if `REDIS_URL` is set, else on LISTEN/NOTIFY of PostgreSQL. The embedded database has only one node, so
@@ -36,7 +48,7 @@ export function openBus(config: Config, log: Logger): Bus {
   return { publish() {}, onHint() {}, async close() {} };
 }
 
-/** A transport for texts between nodes. */
+/** A transport that sends texts from one node to all other nodes. */
 interface Wire {
   send(text: string): void;
   receive(listen: (text: string) => void): void;
@@ -53,23 +65,24 @@ class DebouncedBus implements Bus {
     this.#wire = wire;
   }
 
-  publish(realmId: number): void {
-    this.#waiting.add(realmId);
+  publish(organizationId: number): void {
+    this.#waiting.add(organizationId);
     this.#timer ??= setTimeout(() => this.#send(), DEBOUNCE_MS).unref();
   }
 
   #send(): void {
     this.#timer = undefined;
-    const realms = [...this.#waiting].slice(0, REALMS_PER_HINT);
-    for (const realmId of realms) this.#waiting.delete(realmId);
+    const realms = [...this.#waiting].slice(0, ORGANIZATIONS_PER_HINT);
+    for (const organizationId of realms) this.#waiting.delete(organizationId);
     this.#wire.send(JSON.stringify({ node: this.#node, realms }));
     if (this.#waiting.size > 0) this.#timer = setTimeout(() => this.#send(), DEBOUNCE_MS).unref();
   }
 
-  onHint(listen: (realmId: number) => void): void {
+  onHint(listen: (organizationId: number) => void): void {
     this.#wire.receive((text) => {
       const hint = readHint(text);
-      if (hint !== undefined && hint.node !== this.#node) for (const realmId of hint.realms) listen(realmId);
+      if (hint !== undefined && hint.node !== this.#node)
+        for (const organizationId of hint.realms) listen(organizationId);
     });
   }
 
@@ -90,7 +103,7 @@ function readHint(text: string): { node: unknown; realms: readonly number[] } | 
 }
 
 function redisWire(url: string, channel: string, log: Logger): Wire {
-  // A hint that cannot be sent now is useless later: the counters are compared every second anyway.
+  // Hints that cannot be sent now are not queued, because nodes compare the counters every second anyway.
   const sender = new RedisConnection(
     url,
     { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: REDIS_PATIENCE_MS },
@@ -118,7 +131,10 @@ function redisWire(url: string, channel: string, log: Logger): Wire {
   };
 }
 
-/** Opens a dedicated connection: LISTEN belongs to a connection, and NOTIFY must not run in the writing transactions. */
+/**
+ * Opens a dedicated connection, because LISTEN is bound to a connection, and NOTIFY must not run in the transactions that write
+ * events.
+ */
 function postgresWire(connectionString: string, log: Logger): Wire {
   let client: Session | undefined;
   let closed = false;
@@ -144,7 +160,7 @@ function postgresWire(connectionString: string, log: Logger): Wire {
       await fresh.prepare();
       await fresh.query(`LISTEN ${CHANNEL}`);
       client = fresh;
-      // The bus was closed while this connection was opened. Left open, it would keep the process alive.
+      // If the bus was closed meanwhile, an open connection would keep the process alive.
       if (closed) await fresh.end();
     } catch (err) {
       if (!closed) log.warn({ err }, 'listening for notifications failed, retrying');
@@ -152,7 +168,7 @@ function postgresWire(connectionString: string, log: Logger): Wire {
     }
   };
   void connect();
-  // Sequential: a connection runs one query at a time.
+  // Runs queries one after another: a connection runs only one query at a time.
   const run = (sql: string, values: string[] = []) => {
     sending = sending.then(async () => {
       await client?.query(sql, values).catch(() => {});

@@ -12,16 +12,20 @@ export interface RenderedEvent {
 export interface EventDraft {
   readonly type: string;
   readonly op: string | undefined;
-  /** JSON. Contains all data that any rendering needs: nothing is looked up at delivery. */
+  /** Data of the event, as JSON. Contains all data that any rendering needs: nothing is looked up at delivery. */
   readonly payload: object;
+  /** Number of ids that the event takes: the maximum number of events as which it can be rendered. */
   readonly width: number;
   readonly ephemeral: boolean;
 }
 
-/** Side effect of an event on each node that adds it to its log tail. */
+/** Side effect of an event on each node that adds the event to a log tail. */
 export type Effect =
   | UserEffect
-  /** The payloads of some events up to this id have changed in the table: no copies of those events may be used any longer. */
+  /**
+   * Some payloads of events up to the id `through` have changed in the table, so existing copies of these events must not be
+   * used.
+   */
   | { readonly kind: 'erased'; readonly through: number };
 
 /** Side effect of an event on the open streams of one user. */
@@ -30,7 +34,7 @@ export type UserEffect =
   | { readonly kind: 'role'; readonly userId: number; readonly oldRole: number; readonly newRole: number }
   | { readonly kind: 'revoked'; readonly userId: number; readonly credentials: RevokedCredentials };
 
-/** Credentials that a user can no longer sign in with: the API key, the sessions with these ids, or all of them. */
+/** Credentials that became invalid: the API key of a user, the sessions with these ids, or all credentials of the user. */
 export type RevokedCredentials = 'all' | 'key' | readonly number[];
 
 interface Definition {
@@ -39,21 +43,24 @@ interface Definition {
   /** Renders the payload for `view`: as one event, as several (each gets an id), or null for none. */
   render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * Returns the source of the event projection (the GraphQL fields that an event answers without a read). This is the whole
-   * part of the payload that `view` can see, even if the options of the queue omit some of it. Undefined if the result of
-   * `render` already contains all of it.
+   * Returns the data from which GraphQL fields are answered without a database read (the event projection). It is everything in
+   * the payload that `view` can see, even if the options of the queue omit some of it. Undefined if the result of `render`
+   * already contains all of it.
    */
   readonly facts: ((payload: never, view: EventView) => object) | undefined;
-  /** Returns a key of the viewer. Viewers whose role, options and key are all equal receive the event from one rendering. */
+  /** Returns a key for the viewer. Viewers with equal roles, equal options and equal keys share one rendering of the event. */
   readonly viewerClass: (payload: never, view: EventView) => number | string;
-  /** Whether the event passes a queue's narrow. Undefined if narrows do not apply. */
+  /**
+   * Returns whether the event passes a queue's narrow (its filter of messages). Undefined if narrows do not apply to this kind
+   * of event.
+   */
   readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
-  /** Returns the part of `matches` that the database can evaluate. Undefined if it can evaluate nothing. */
+  /** Returns SQL conditions that hold for every event that `matches` accepts. Undefined if there are none. */
   readonly mayMatch: ((narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[]) | undefined;
   readonly effect: ((payload: never) => Effect | readonly Effect[] | undefined) | undefined;
 }
 
-/** A function that creates drafts of one kind of event. Emit the draft to log the event. */
+/** A function that creates an event of one kind. The event is logged only if a change emits it. */
 export interface EventType<A extends unknown[]> {
   (...happened: A): EventDraft;
   readonly type: string;
@@ -64,28 +71,32 @@ interface Rules<P> {
   /** Renders the payload for `view`. Absent: the payload is sent unchanged. Must be a pure function of its two arguments. */
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * Returns the source of the event projection: all that `view` may see of the payload, for events that carry entities.
-   * `render` omits the parts that the queue was not registered for. Must be a pure function of its arguments. May read every
-   * field of `view` that `render` reads, except the options.
+   * For events that contain entities: returns the data from which GraphQL fields are answered without a database read (the
+   * event projection). It is everything in the payload that `view` can see. `render` omits the parts that the queue was not
+   * registered for. Must be a pure function of its arguments. May read every field of `view` that `render` reads, except the
+   * options.
    */
   readonly facts?: (payload: P, view: EventView) => object;
   /**
-   * Returns the largest number of events that `render` can make of this payload. If this function is absent, the number is 1.
+   * Returns the maximum number of events that `render` can return for this payload. If this function is absent, the number is
+   * 1.
    */
   readonly width?: (payload: P) => number;
   /**
-   * The fields of `view` that `render` reads besides role and options. True: the event is rendered for each user separately. A
-   * function: returns a key; viewers with equal keys share one rendering. Absent: `render` reads only role and options.
+   * Required if `render` reads other fields of `view` than role and options. True: the event is rendered for each user
+   * separately. A function: returns a key; viewers with equal keys share one rendering. Absent: `render` reads only role and
+   * options.
    */
   readonly perUser?: true | ((payload: P, view: EventView) => number | string);
-  /** Whether the event passes a queue's narrow, for the types that narrows apply to. */
+  /** Returns whether the event passes a queue's narrow. Absent for types that narrows do not apply to. */
   readonly matches?: (payload: P, narrow: QueueOptions['narrow'], userId: number) => boolean;
   /**
    * Returns conditions on the column `payload` that hold for every event that `matches` accepts. The database skips all other
-   * events: no reader with this narrow receives them. `matches` checks the rest. Return none in case of doubt.
+   * events, because no reader with this narrow receives them. `matches` checks the remaining events. If in doubt, return no
+   * conditions.
    */
   readonly mayMatch?: (narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[];
-  /** Whether the event is useless after a minute. Replay skips such events after 60 s. */
+  /** Whether replay skips the event when it is older than 60 s, because it is then useless (for example typing). */
   readonly ephemeral?: boolean;
   /** Returns the side effects of the event. Required for events that change who receives later events. */
   readonly effect?: (payload: P) => Effect | readonly Effect[] | undefined;
@@ -99,7 +110,7 @@ const nameOf = (type: string, op: string | null | undefined) => (op == null ? ty
  *
  * @param type The value of the field `type` on the wire.
  * @param op The value of the field `op` on the wire. Undefined for types without operations.
- * @param build Returns the payload of an occurrence as self-contained JSON. Parts that all viewers see alike have the names and
+ * @param build Returns the payload of an event as self-contained JSON. Fields that are equal for all viewers have the names and
  *   units of the wire format.
  * @throws Error if this kind of event is defined already.
  */
@@ -124,27 +135,27 @@ export function defineEvent<A extends unknown[], P extends object>(
   return Object.assign(make, { type, op });
 }
 
-/** Returns every defined kind of event, as `type` and `op`. */
+/** Returns the `type` and `op` of every defined kind of event. */
 export function definedEvents(): readonly { type: string; op: string | undefined }[] {
   return [...definitions.values()].map(({ type, op }) => ({ type, op }));
 }
 
-/** Returns the kinds of events that have side effects, such as a change of the recipients of later events. */
+/** Returns the `type` and `op` of every kind of event with side effects, such as a change of the recipients of later events. */
 export function eventsWithEffects(): readonly { type: string; op: string | undefined }[] {
   return [...definitions.values()].filter(({ effect }) => effect !== undefined).map(({ type, op }) => ({ type, op }));
 }
 
 /**
- * Returns the definition of a logged event. Undefined if this version does not define its kind, for example if a later version
- * wrote it.
+ * Returns the definition of a logged event. Undefined if this version does not define the kind of event, for example if a later
+ * version wrote the event.
  */
 export function definitionOf(type: string, op: string | null): Definition | undefined {
   return definitions.get(nameOf(type, op));
 }
 
 /**
- * Returns conditions on a row of the log that hold for every event that passes a queue's narrow. They are necessary, not
- * sufficient: `matches` decides.
+ * Returns conditions on a row of the log that hold for every event that passes a queue's narrow. An event that meets the
+ * conditions need not pass the narrow: `matches` decides.
  */
 export function mayPass(narrow: QueueOptions['narrow'], userId: number): Prisma.Sql[] {
   if (narrow.length === 0) return [];

@@ -4,15 +4,21 @@ import { adoptPlace, beginEpoch, type EpochState, readEpoch } from './epoch.ts';
 import { type EpochReason, judge, type Witness } from './epoch-rules.ts';
 import { readCounters } from './log-reads.ts';
 
-/** A check for missing parts of the log, based on the positions that this node has seen. */
+/**
+ * A detector of logs that have lost events, for example because a backup was restored. It compares the log with the positions
+ * that this node has seen.
+ */
 export class EpochWatch {
   readonly #app: LogContext;
   #known: EpochState;
-  /** Highest id of each organization's log that is known to be assigned. */
+  /** Highest event id that is known to be assigned, by organization id. */
   readonly #positions = new Map<number, number>();
   /** Whether a check has failed since the last successful one. */
   #isUnsure = false;
-  /** Time on the clock of `performance` at which an unexplained timeline was detected. Undefined if there is none. */
+  /**
+   * Time on the clock of `performance` at which a changed timeline was detected that no evidence explains yet. Undefined if
+   * there is no such timeline.
+   */
   #differsSince: number | undefined;
   #looking: Promise<unknown> = Promise.resolve();
 
@@ -23,20 +29,21 @@ export class EpochWatch {
   }
 
   /** Returns the highest known id of the organization's log. 0 if none is known. */
-  seen(realmId: number): number {
-    return this.#positions.get(realmId) ?? 0;
+  seen(organizationId: number): number {
+    return this.#positions.get(organizationId) ?? 0;
   }
 
   /** Records that the organization's log has reached this position. */
-  note(realmId: number, position: number): void {
-    if (position > this.seen(realmId)) this.#positions.set(realmId, position);
+  note(organizationId: number, position: number): void {
+    if (position > this.seen(organizationId)) this.#positions.set(organizationId, position);
   }
 
   /**
-   * Checks whether the log continues.
+   * Checks whether the current epoch of the log continues. If the log has lost events that this node has seen, begins a new
+   * epoch.
    *
    * @returns Whether an epoch has begun since the last check, here or on another node.
-   * @throws Error if the check is not possible now.
+   * @throws Error if the database cannot be checked now.
    */
   look(): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -49,7 +56,7 @@ export class EpochWatch {
   /**
    * Begins a new epoch, unless one has begun since the last check.
    *
-   * @returns Number of queues that it has ended. Undefined if an epoch had already begun.
+   * @returns Number of queues that the new epoch has ended. Undefined if an epoch had already begun.
    */
   begin(reason: EpochReason): Promise<number | undefined> {
     return this.#inTurn(async () => {
@@ -99,19 +106,21 @@ export class EpochWatch {
 
   async #read(): Promise<EpochState> {
     const state = await readEpoch(this.#app);
-    // A standby may lag behind positions that were seen before.
+    // A standby may lag behind positions that were seen before, so no conclusion is possible.
     if (state.isStandby) throw new RequestTimeoutError('The database is a standby; please try again');
+    // This node was paused or cut off while the data was copied. It becomes not ready, so that proxies use other nodes.
+    if (state.isSealed) throw new RequestTimeoutError('The data was copied to another database; please try again');
     return state;
   }
 
   async #testify(seen: ReadonlyMap<number, number>): Promise<Witness> {
     if (seen.size === 0) return 'none';
     const counters = await readCounters(this.#app.db, [...seen.keys()]);
-    const isThere = ([realmId, position]: [number, number]) => (counters.get(realmId) ?? 0) >= position;
+    const isThere = ([organizationId, position]: [number, number]) => (counters.get(organizationId) ?? 0) >= position;
     return [...seen].every(isThere) ? 'whole' : 'lacking';
   }
 
-  /** Begins an epoch, or adopts the one that another node begins at the same time. @returns As `begin`. */
+  /** Begins a new epoch, or adopts the epoch that another node begins at the same time. @returns The same as `begin`. */
   async #begin(state: EpochState, reason: EpochReason): Promise<number | undefined> {
     const end = await beginEpoch(this.#app, state, reason);
     if (end === undefined) return this.#adopt();

@@ -7,18 +7,23 @@ import { type EpochReason, judge, type LogPlace } from './epoch-rules.ts';
 
 const LOOK_AGAIN_MS = 250;
 
-/** The epoch of the log, and the location of its tables. */
+/** The epoch of the event log (the time in which the log has lost no events), and the location of the log's tables. */
 export interface EpochState {
-  /** Unique among all epochs, on any copy of the database. */
+  /** Id of the epoch, unique among all epochs on all copies of the database. */
   readonly id: string;
-  /** The location that the tables store. */
+  /**
+   * Location of the log's tables, as stored in the row of the epoch. It differs from `found` if the tables were restored or
+   * moved.
+   */
   readonly kept: LogPlace;
-  /** The current location. */
+  /** Location of the log's tables when the epoch was read. */
   readonly found: LogPlace;
   /** Time at which the database server was started. */
   readonly upSince: string;
   /** Whether the server is a standby. Its log may lag behind, so no conclusion about the log is possible. */
   readonly isStandby: boolean;
+  /** Whether the data was copied to another database. Nodes must not use this one any more. */
+  readonly isSealed: boolean;
 }
 
 interface EpochRow {
@@ -32,6 +37,7 @@ interface EpochRow {
   found_timeline: string | null;
   up_since: string;
   is_standby: boolean;
+  is_sealed: boolean;
 }
 
 /** Returns the epoch of the log, and the stored and the current location of its tables. Runs one statement. */
@@ -39,7 +45,8 @@ export async function readEpoch({ db, database }: LogContext): Promise<EpochStat
   const [row] = await db.$queryRaw<EpochRow[]>`
     SELECT e.id::text AS id, e.tables, e.cluster, e.copy, e.timeline,
       d.oid || '/' || e.tableoid AS found_tables, p.cluster AS found_cluster, p.timeline AS found_timeline,
-      pg_postmaster_start_time()::text AS up_since, pg_is_in_recovery() AS is_standby
+      pg_postmaster_start_time()::text AS up_since, pg_is_in_recovery() AS is_standby,
+      e.seal IS NOT NULL AS is_sealed
     FROM log_epoch e, log_place() p, pg_database d WHERE d.datname = current_database()`;
   if (row === undefined) throw new Error('The event log has no epoch: log_epoch is empty');
   const { id, tables, cluster, copy, timeline } = row;
@@ -54,31 +61,33 @@ export async function readEpoch({ db, database }: LogContext): Promise<EpochStat
     },
     upSince: row.up_since,
     isStandby: row.is_standby,
+    isSealed: row.is_sealed,
   };
 }
 
-/** Returns the known fields of a location as assignments to the epoch's row. */
+/** Returns the known fields of a location as SQL assignments to the row of the epoch. */
 const assigned = ({ tables, cluster, copy, timeline }: LogPlace) => Prisma.sql`
   tables = COALESCE(${tables}, tables), cluster = COALESCE(${cluster}, cluster), copy = COALESCE(${copy}, copy),
   timeline = COALESCE(${timeline}, timeline)`;
 
-/** Stores where the tables of the log are now (see `LogPlace`), without beginning a new epoch. */
+/** Stores the current location of the log's tables, without beginning a new epoch. */
 export async function adoptPlace({ db }: LogContext, { id, found }: EpochState): Promise<void> {
   await db.$executeRaw`UPDATE log_epoch SET ${assigned(found)} WHERE id = ${id}::uuid`;
 }
 
-/** The result of ending an epoch: the number of queues that ended with it. */
+/** The result of ending an epoch: the number of event queues that ended with the epoch. */
 export interface EpochEnd {
   readonly queues: number;
 }
 
 /**
- * Begins a new epoch: ends every queue, and advances every organization's log, so that no position from before is valid in the
- * new log. If several nodes try at the same time, only one of them succeeds.
+ * Begins a new epoch: ends every event queue, and raises the ids of every organization's log, so that no earlier position is
+ * valid in the new log. If several nodes try at the same time, only one of them succeeds.
  *
- * The log continues at the current time, in milliseconds, and counts as pruned up to there. The previous end of the log is
- * unknown: more may be lost than is left, and one backup may be restored twice. The current time is higher than every earlier
- * position, unless the log always grew by more than a thousand ids per second. Positions are still integers of up to 53 bits.
+ * The next ids follow the current time in milliseconds since 1970, and the log counts as pruned up to that number. The last id
+ * before the restore is unknown: any number of events may be lost, and one backup may be restored twice. The current time is
+ * higher than every earlier id, unless the log always grew by more than a thousand ids per second. Positions are still integers
+ * of up to 53 bits.
  *
  * @param reason Logged with the new epoch.
  * @returns Undefined if another call has already begun a new epoch.
@@ -113,8 +122,8 @@ export async function beginEpoch(
 }
 
 /**
- * Decides, at the start of a node, whether the log continues. Takes one statement if it does. If another node must provide
- * evidence, waits up to 10 s for it.
+ * Decides, at the start of a node, whether the epoch of the log continues, and if not, begins a new epoch. If the epoch
+ * continues, runs a single statement. If another node must provide evidence for the decision, waits up to 10 s for it.
  */
 export async function settleEpoch(app: LogContext): Promise<EpochState> {
   const since = performance.now();

@@ -5,9 +5,9 @@ import { defineEvent, eventsWithEffects } from './define.ts';
 import type { Emit } from './log.ts';
 
 /**
- * Payloads of some events up to this id were erased or changed in the transaction that logs this event. Every node that takes
- * this event into its log tail drops its copies of the events up to that id. It reads the table if a client requests them. No
- * client receives this event.
+ * Event that notifies all nodes that its transaction has erased or changed payloads of logged events. `through` is the highest
+ * id of these events. A node that adds this event to its log tail drops its copies of all events up to `through`. If a client
+ * requests such an event, the node reads the table. No client receives this event.
  */
 export const logErased = defineEvent('internal', 'log_erased', (through: number) => ({ through }), {
   render: () => null,
@@ -16,12 +16,12 @@ export const logErased = defineEvent('internal', 'log_erased', (through: number)
 
 /**
  * Empties the payloads of logged events and gives them no recipients, so that the log no longer holds their data. The rows
- * stay: ids remain without a gap. Queues that have not read the events never receive them. Events with side effects, which
+ * stay, so that the ids have no gap. Queues that have not read the events never receive them. Events with side effects, which
  * determine the recipients of other events, are not changed. Nodes drop the copies that they hold in memory.
  *
- * @param which Condition on the columns of `event`.
+ * @param which Condition on the columns of the table `event`, which selects the events to erase.
  */
-export async function eraseLogged(tx: Tx, emit: Emit, realmId: number, which: Prisma.Sql): Promise<void> {
+export async function eraseLogged(tx: Tx, emit: Emit, organizationId: number, which: Prisma.Sql): Promise<void> {
   const kept = eventsWithEffects().map(({ type, op }) => `${type}/${op ?? ''}`);
   await changeLogged(
     tx,
@@ -29,12 +29,12 @@ export async function eraseLogged(tx: Tx, emit: Emit, realmId: number, which: Pr
     Prisma.sql`
     UPDATE event SET payload = '{}', max_role = NULL, channel_ids = '{}', user_ids = '{}', except_user_ids = '{}',
       public_channel_id = NULL
-    WHERE realm_id = ${realmId} AND (${which}) AND payload <> '{}'
+    WHERE realm_id = ${organizationId} AND (${which}) AND payload <> '{}'
       AND type || '/' || COALESCE(op, '') <> ALL(${kept}::text[])`,
   );
 }
 
-/** Runs an UPDATE of logged events. If it changes any, nodes drop the copies that they hold in memory. */
+/** Runs an UPDATE of logged events. If this changes any event, nodes drop the copies of events that they hold in memory. */
 async function changeLogged(tx: Tx, emit: Emit, update: Prisma.Sql): Promise<void> {
   const [row] = await tx.$queryRaw<{ through: bigint | null }[]>`
     WITH changed AS (${update} RETURNING id) SELECT max(id) AS through FROM changed`;
@@ -50,7 +50,7 @@ async function changeLogged(tx: Tx, emit: Emit, update: Prisma.Sql): Promise<voi
 export async function eraseLoggedMessages(
   tx: Tx,
   emit: Emit,
-  realmId: number,
+  organizationId: number,
   ids: readonly number[],
   sentEventIds: readonly bigint[],
 ): Promise<void> {
@@ -58,7 +58,7 @@ export async function eraseLoggedMessages(
   await eraseLogged(
     tx,
     emit,
-    realmId,
+    organizationId,
     Prisma.sql`(type = 'message' AND id = ANY(${[...sentEventIds]}::bigint[]))
       OR (${ofEdits} AND jsonb_array_length(payload->'ids') = 1)`,
   );
@@ -67,18 +67,30 @@ export async function eraseLoggedMessages(
     emit,
     Prisma.sql`
     UPDATE event SET payload = jsonb_set(payload, '{content}', 'null')
-    WHERE realm_id = ${realmId} AND ${ofEdits} AND jsonb_typeof(payload->'content') = 'object'`,
+    WHERE realm_id = ${organizationId} AND ${ofEdits} AND jsonb_typeof(payload->'content') = 'object'`,
   );
 }
 
-// Both conditions below compare the first id in `user_ids`, so that the index `event_by_user_1` returns only the events of
-// these users: 50 of 1,000,000 events in 3 ms. A transaction that deletes a user or messages can therefore erase all their
-// events without batches.
+// The conditions of `ofReminders`, `ofScheduledMessages` and `onlyFor` compare the first id in `user_ids`, so that the index
+// `event_by_user_1` returns only the events of these users. Finding 50 of 1,000,000 events takes 3 ms. A transaction that
+// deletes a user or messages can therefore erase all their events without batches.
+
+/** A scheduled message or reminder, with its owner. */
+interface Owned {
+  readonly id: number;
+  readonly ownerId: number;
+}
 
 /** Returns the condition of `eraseLogged` for the events that hold the text of reminders. */
-export const ofReminders = (reminders: readonly { readonly id: number; readonly ownerId: number }[]): Prisma.Sql =>
+export const ofReminders = (reminders: readonly Owned[]): Prisma.Sql =>
   Prisma.sql`type = 'reminders' AND op = 'add' AND user_ids[1] = ANY(${reminders.map(({ ownerId }) => ownerId)}::int[])
     AND (payload->'reminders'->0->>'reminder_id')::int = ANY(${reminders.map(({ id }) => id)}::int[])`;
+
+/** Returns the condition of `eraseLogged` for the events that hold the text of scheduled messages. */
+export const ofScheduledMessages = (messages: readonly Owned[]): Prisma.Sql =>
+  Prisma.sql`type = 'scheduled_messages' AND user_ids[1] = ANY(${messages.map(({ ownerId }) => ownerId)}::int[])
+    AND (COALESCE(payload->'scheduled_messages'->0, payload->'scheduled_message')->>'scheduled_message_id')::int
+      = ANY(${messages.map(({ id }) => id)}::int[])`;
 
 /** Returns the condition of `eraseLogged` for the events that only this user receives. */
 export const onlyFor = (userId: number): Prisma.Sql =>

@@ -9,20 +9,23 @@ import { LogTail } from './log-tail.ts';
 import type { StoredEvent } from './stored.ts';
 import { TailMemory } from './tail-memory.ts';
 
-/** Interval at which log tails are compared with the counters in the database, in case notifications were lost. */
+/**
+ * Interval, in milliseconds, at which log tails are compared with the event counters in the database, in case notifications
+ * were lost.
+ */
 const POLL_MS = 1_000;
-/** Number of consecutive failed comparisons after which the database counts as unreachable. */
+/** Number of intervals of `POLL_MS` without a successful read of the log after which the database counts as unreachable. */
 const MAX_MISSED = 10;
 /**
- * Idle time after which the roles and subscriptions of a user without readers are dropped from memory. Clients that poll return
- * within seconds.
+ * Time, in milliseconds, after which the roles and subscriptions of a user without readers are dropped from memory. Clients
+ * that poll return within seconds.
  */
 const FORGET_MS = 120_000;
 
-/** The callbacks of the hub. */
+/** Callbacks of the service that the event hub calls. */
 export interface HubListeners {
   /** Called for each side effect of an event, after the waiting readers of the user concerned have received the event. */
-  onEffect(realmId: number, effect: UserEffect): void;
+  onEffect(organizationId: number, effect: UserEffect): void;
   /**
    * Called once a second while the log cannot be read, to end the readers of this node. Otherwise they would wait, and their
    * clients would receive no error.
@@ -33,10 +36,11 @@ export interface HubListeners {
 }
 
 /**
- * The in-memory tails of the logs that are read on this node.
+ * The in-memory tails of the event logs that are read on this node.
  *
- * Events that are committed on this node are added to the tail directly. A hint from another node only triggers a read of the
- * table. Once a second, each tail is compared with the counter of its organization.
+ * Events that are committed on this node are added to the tail directly. A hint (a notification from another node that a log
+ * has grown) only triggers a read of the table. Once a second, each tail is compared with the event counter of its
+ * organization.
  */
 export class EventHub {
   readonly #app: LogContext;
@@ -70,7 +74,7 @@ export class EventHub {
       this.#missed++;
       if (!this.ready) listeners.onCutOff();
     }, POLL_MS);
-    this.#bus.onHint((realmId) => void this.#fill(this.#open.get(realmId)));
+    this.#bus.onHint((organizationId) => void this.#fill(this.#open.get(organizationId)));
     const tick = async () => {
       await this.#poll();
       if (!this.#stopped) this.#timer = setTimeout(tick, POLL_MS);
@@ -108,45 +112,50 @@ export class EventHub {
   }
 
   /** Publishes events that were just committed here, and notifies the other nodes. */
-  publish(realmId: number, events: readonly StoredEvent[]): void {
-    this.#epoch.note(realmId, events.at(-1)?.id ?? 0);
+  publish(organizationId: number, events: readonly StoredEvent[]): void {
+    this.#epoch.note(organizationId, events.at(-1)?.id ?? 0);
     try {
-      this.#open.get(realmId)?.publish(events);
+      this.#open.get(organizationId)?.publish(events);
     } catch (err) {
       // The change is committed and must be acknowledged. Readers get its events at the next comparison with the table.
-      this.#app.log.error({ err, realm: realmId }, 'event delivery failed');
+      this.#app.log.error({ err, organization: organizationId }, 'event delivery failed');
     }
-    this.#bus.publish(realmId);
+    this.#bus.publish(organizationId);
   }
 
   /**
-   * Returns the organization's log tail, opened at the current end of the log if no client here has read it yet. It contains
-   * all events whose change was acknowledged on this node before the call.
+   * Returns the organization's log tail. If no client of this node has read the log yet, opens the tail at the current end of
+   * the log. The tail contains all events whose change was acknowledged on this node before the call.
    */
-  async tail(realmId: number): Promise<LogTail> {
-    let opening = this.#tails.get(realmId);
+  async tail(organizationId: number): Promise<LogTail> {
+    let opening = this.#tails.get(organizationId);
     if (opening === undefined) {
-      opening = this.#openWindow(realmId);
-      this.#tails.set(realmId, opening);
+      opening = this.#openTail(organizationId);
+      this.#tails.set(organizationId, opening);
       const opened = opening;
-      opened.catch(() => this.#tails.get(realmId) === opened && this.#tails.delete(realmId));
+      opened.catch(() => this.#tails.get(organizationId) === opened && this.#tails.delete(organizationId));
     }
     const tail = await opening;
     tail.takeIn();
     return tail;
   }
 
-  async #openWindow(realmId: number): Promise<LogTail> {
+  /** Returns the organization's log tail if it is open. Undefined if no client of this node reads the log. */
+  openedTail(organizationId: number): LogTail | undefined {
+    return this.#open.get(organizationId);
+  }
+
+  async #openTail(organizationId: number): Promise<LogTail> {
     // Both values are noted before the counter is read from the database: a commit during that read could raise `seen` above
     // `lastId`.
-    const [epoch, seen] = [this.#epochsBegun, this.#epoch.seen(realmId)];
-    const { lastId } = await readCounter(this.#app.db, realmId);
+    const [epoch, seen] = [this.#epochsBegun, this.#epoch.seen(organizationId)];
+    const { lastId } = await readCounter(this.#app.db, organizationId);
     if (epoch === this.#epochsBegun && lastId < seen) await this.beginEpoch('positions');
-    if (epoch !== this.#epochsBegun) return this.tail(realmId);
-    const onEffect = (effect: UserEffect) => this.#listeners?.onEffect(realmId, effect);
+    if (epoch !== this.#epochsBegun) return this.tail(organizationId);
+    const onEffect = (effect: UserEffect) => this.#listeners?.onEffect(organizationId, effect);
     const onWentBack = async () => void (await this.beginEpoch('positions'));
-    const tail = new LogTail(this.#app, realmId, { lastId, memory: this.#memory, onEffect, onWentBack });
-    this.#open.set(realmId, tail);
+    const tail = new LogTail(this.#app, organizationId, { lastId, memory: this.#memory, onEffect, onWentBack });
+    this.#open.set(organizationId, tail);
     return tail;
   }
 
@@ -173,11 +182,11 @@ export class EventHub {
 
   /**
    * Ends all readers if a new epoch of the log has begun. Skipped for the embedded database: only this process opens it, so it
-   * cannot be restored meanwhile.
+   * cannot be restored while the service runs.
    */
   async #lookAtEpoch(): Promise<void> {
     if (this.#app.database.kind === 'embedded') return;
-    for (const { realmId, through } of this.#open.values()) this.#epoch.note(realmId, through);
+    for (const { organizationId, through } of this.#open.values()) this.#epoch.note(organizationId, through);
     if (await this.#epoch.look()) this.#startAnew();
   }
 
@@ -186,22 +195,22 @@ export class EventHub {
       await this.#lookAtEpoch();
       const tails = [...this.#open.values()];
       if (tails.length > 0) {
-        const before = new Map(tails.map(({ realmId, through }) => [realmId, through]));
+        const before = new Map(tails.map(({ organizationId, through }) => [organizationId, through]));
         const counters = await readCounters(this.#app.db, [...before.keys()]);
         this.#missed = 0;
-        const isApart = ({ realmId, through }: LogTail) => {
-          const lastId = counters.get(realmId);
+        const isApart = ({ organizationId, through }: LogTail) => {
+          const lastId = counters.get(organizationId);
           // The table must be read if the tail is behind the log. It must also be read if the tail is ahead, because then the
           // database was reset to an earlier state while in use.
-          return lastId !== undefined && (lastId > through || lastId < (before.get(realmId) ?? 0));
+          return lastId !== undefined && (lastId > through || lastId < (before.get(organizationId) ?? 0));
         };
         await Promise.all(tails.filter(isApart).map((tail) => this.#fill(tail)));
       }
       this.#missed = 0;
       for (const tail of tails) {
         if (tail.forget(Date.now() - FORGET_MS)) continue;
-        this.#open.delete(tail.realmId);
-        this.#tails.delete(tail.realmId);
+        this.#open.delete(tail.organizationId);
+        this.#tails.delete(tail.organizationId);
         tail.letGo();
       }
     } catch (error) {

@@ -1,5 +1,6 @@
 import { whenWritten } from '../platform/batched-writes.ts';
 import { inTimeSlices, type SlicedWork } from '../platform/time-slices.ts';
+import { beginSpan, type OpenSpan } from '../platform/tracing.ts';
 import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf } from './define.ts';
@@ -8,56 +9,66 @@ import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
 /**
- * Longest time that new events wait to be batched, after the previous batch was delivered and written. Applies if there are so
- * many readers that delivery keeps the process busy. A batch is sent to each reader in one write.
+ * Maximum pause after a batch was delivered and written, in milliseconds. During the pause, new events are collected into the
+ * next batch, which each reader receives in one write. There is a pause only if delivery and writing took at least `LONG_MS`.
  */
 const MAX_REST_MS = 5;
-/** No pause below this length: timers cannot be shorter. */
+/** Minimum length of the pause, in milliseconds: timers cannot be shorter. */
 const LONG_MS = 1;
 
 /**
- * Deliveries per step of a time slice, which reads the clock after each step. A delivery is one event for one reader: reading
- * the clock for each would add notable cost.
+ * Number of deliveries in one step of a time slice. A delivery is one event for one reader. The clock is read only after each
+ * step, because reading it after each delivery would be expensive.
  */
 const DELIVERIES_PER_STEP = 16;
-/** Up to this number, deliveries are made without yielding to the event loop, even if other deliveries are in progress. */
+/** Maximum number of deliveries that are made without yielding to the event loop, even if other deliveries are in progress. */
 const FEW_DELIVERIES = 64;
-/** Maximum number of events in one batch for a reader: a small part of the outbound backlog that a client may have. */
-const MOST_TOGETHER = 64;
-/** Number of waiting events above which deliveries get longer time slices. Otherwise the delay of readers would grow. */
+/** Maximum number of events in one batch for a reader. So many events are a small part of a client's outbound backlog limit. */
+const MAX_BATCH_EVENTS = 64;
+/**
+ * Number of undelivered events above which deliveries get longer time slices. Otherwise the delay of readers would grow. Events
+ * that are not in a batch yet count as one per commit.
+ */
 const MANY_WAITING = 64;
 
-/** A reader that has received everything up to the end of the log tail, except pending batches, and waits for more. */
+/**
+ * A reader that has received all its events up to the end of the log tail, except pending batches, and waits for later events.
+ */
 export interface LiveReader {
   readonly recipient: EventRecipient;
   readonly options: QueueOptions;
-  /** Position up to which the reader has everything. Infinite while it is not attached. Only `LiveReaders` writes it. */
+  /**
+   * Position up to which the reader has received all its events. Infinite while the reader is not attached. Only `LiveReaders`
+   * writes this field.
+   */
   notifiedThrough: number;
-  /** Receives the events for this reader, at least one, in id order. The reader then has everything up to `through`. */
+  /** Receives the events for this reader, at least one, in id order. The reader then has all its events up to `through`. */
   receive(events: readonly StoredEvent[], through: number): void;
   /** Records that no event up to `through` was for this reader. */
   pass(through: number): void;
   /** Ends the reader after a failure, so that its client reconnects. Must not throw. */
   broken(): void;
-  /** Ends the reader because another epoch of the log has begun, which ends its queue. Must not throw. */
+  /** Ends the reader because another epoch of the log has begun, and its queue has ended. Must not throw. */
   restored(): void;
 }
 
-/** A batch of events for the readers. */
+/** A batch of events that is delivered to all live readers of an organization's log. */
 interface EventNotification {
   readonly events: StoredEvent[];
-  /** End of the log tail after these events. */
+  /** Position of the end of the log tail after the events of the batch. */
   through: number;
-  /** The readers that are attached when delivery begins. Undefined before, while the batch can still grow. */
+  /** The readers that are attached when delivery begins. Undefined until then: the batch can still grow. */
   readers: readonly LiveReader[] | undefined;
-  /** Number of `readers` that have been served. */
+  /** Number of `readers` to which the batch has been delivered so far. */
   turns: number;
 }
 
 /** Position of a reader that is not attached: no event is delivered to it. */
 const GONE = Number.POSITIVE_INFINITY;
 
-/** Whether the event matches the queue's types and narrow. `receives` decides whether its user is a recipient. */
+/**
+ * Returns whether the event matches the queue's types and narrow. `receives` decides whether the queue's user is a recipient.
+ */
 export function matchesQueue({ eventTypes, narrow }: QueueOptions, event: StoredEvent, userId: number): boolean {
   if (eventTypes !== null && !eventTypes.includes(event.type)) return false;
   if (narrow.length === 0) return true;
@@ -70,10 +81,10 @@ const matchesAndReceives = (options: QueueOptions, recipient: EventRecipient, ev
 
 interface ReadersStart {
   readonly log: LogContext['log'];
-  readonly realmId: number;
-  /** Returns the number of commits whose events wait to be delivered. */
+  readonly organizationId: number;
+  /** Returns the number of commits whose events are not in a batch yet. */
   readonly waiting: () => number;
-  /** Called with each batch that was delivered to all readers. */
+  /** Called with the events of each batch that was delivered to all readers. */
   readonly onNotified: (events: readonly StoredEvent[]) => void;
 }
 
@@ -81,13 +92,21 @@ interface ReadersStart {
 export class LiveReaders implements SlicedWork {
   readonly #start: ReadersStart;
   readonly #readers = new Map<number, Set<LiveReader>>();
-  /** Batches to deliver, in order. */
+  /** Batches that are not completely delivered yet, in id order. */
   readonly #notifications: EventNotification[] = [];
   #count = 0;
-  /** Time on the clock of `performance` until which new events wait to be batched, after a delivery. */
+  /** Time on the clock of `performance` until which new events are collected into the next batch, after a delivery. */
   #restUntil = 0;
   /** Time on the clock of `performance` at which the current delivery began. Undefined if none is in progress. */
   #began: number | undefined;
+  /**
+   * The span of the current delivery, in the trace of the request whose change caused it. Undefined if no spans are exported, or
+   * there are no readers.
+   */
+  #span: OpenSpan | undefined;
+  /** Number of events of the current delivery, and of readers when it began. */
+  #deliveredEvents = 0;
+  #deliveredTo = 0;
   /** Number of deliveries whose writes are not yet known to be complete. */
   #unwritten = 0;
   readonly priority = 1;
@@ -100,12 +119,12 @@ export class LiveReaders implements SlicedWork {
     return this.#count;
   }
 
-  /** Whether batches are still to be delivered, or delivered ones are still to be written. */
+  /** Whether batches are still to be delivered, or delivered batches are still to be written to the clients. */
   get isNotifying(): boolean {
     return this.#notifications.length > 0 || this.#unwritten > 0;
   }
 
-  /** Milliseconds for which new events wait to be batched. 0 or less: no wait. */
+  /** Milliseconds for which new events are still collected into the next batch. 0 or less: no wait. */
   get restMs(): number {
     return this.#restUntil - performance.now();
   }
@@ -114,12 +133,11 @@ export class LiveReaders implements SlicedWork {
     return this.#readers.has(userId);
   }
 
-  /** Returns the current readers of one user. */
+  /** Returns the readers of one user that are attached now. */
   of(userId: number): readonly LiveReader[] {
     return [...(this.#readers.get(userId) ?? [])];
   }
 
-  /** Returns all current readers. */
   all(): readonly LiveReader[] {
     const all: LiveReader[] = [];
     for (const own of this.#readers.values()) all.push(...own);
@@ -129,7 +147,7 @@ export class LiveReaders implements SlicedWork {
   /**
    * Attaches a reader.
    *
-   * @param through Position up to which the reader has everything: the end of the log tail.
+   * @param through Position up to which the reader has all its events: the end of the log tail.
    */
   add(reader: LiveReader, through: number): void {
     const { userId } = reader.recipient;
@@ -150,16 +168,16 @@ export class LiveReaders implements SlicedWork {
 
   /** Queues events for all current readers, after the batches that are still to be delivered. `start` begins the delivery. */
   announce(events: readonly StoredEvent[], through: number): void {
-    for (let at = 0; at === 0 || at < events.length; at += MOST_TOGETHER) {
-      const some = events.slice(at, at + MOST_TOGETHER);
-      const isLast = at + MOST_TOGETHER >= events.length;
+    for (let at = 0; at === 0 || at < events.length; at += MAX_BATCH_EVENTS) {
+      const some = events.slice(at, at + MAX_BATCH_EVENTS);
+      const isLast = at + MAX_BATCH_EVENTS >= events.length;
       this.#add(some, isLast ? through : (some.at(-1) as StoredEvent).id);
     }
   }
 
   #add(events: readonly StoredEvent[], through: number): void {
     const last = this.#notifications.at(-1);
-    const canJoin = last?.readers === undefined && (last?.events.length ?? 0) + events.length <= MOST_TOGETHER;
+    const canJoin = last?.readers === undefined && (last?.events.length ?? 0) + events.length <= MAX_BATCH_EVENTS;
     if (last === undefined || !canJoin)
       this.#notifications.push({ events: [...events], through, readers: undefined, turns: 0 });
     else {
@@ -168,17 +186,20 @@ export class LiveReaders implements SlicedWork {
     }
   }
 
-  /** Begins the delivery, unless it is in progress. */
+  /** Begins the delivery of the queued batches, unless a delivery is in progress. */
   start(): void {
-    const [news] = this.#notifications;
-    if (this.#began !== undefined || news === undefined) return;
+    const [notification] = this.#notifications;
+    if (this.#began !== undefined || notification === undefined) return;
     this.#began = performance.now();
-    if (this.#count * Math.max(1, news.events.length) > FEW_DELIVERIES || this.#notifications.length > 1)
+    if (this.#count > 0) this.#span = beginSpan('deliver events');
+    this.#deliveredEvents = 0;
+    this.#deliveredTo = this.#count;
+    if (this.#count * Math.max(1, notification.events.length) > FEW_DELIVERIES || this.#notifications.length > 1)
       inTimeSlices(this);
     else while (this.step());
   }
 
-  /** Discards the batches, because the log was replaced. */
+  /** Discards the batches that are not delivered yet, because the log was replaced. */
   drop(): void {
     this.#notifications.length = 0;
   }
@@ -189,18 +210,19 @@ export class LiveReaders implements SlicedWork {
   }
 
   step(): boolean {
-    const [news] = this.#notifications;
-    if (news !== undefined) {
-      news.readers ??= this.all();
-      const { readers } = news;
-      const share = Math.max(1, Math.floor(DELIVERIES_PER_STEP / Math.max(1, news.events.length)));
-      for (const reader of readers.slice(news.turns, news.turns + share)) {
-        news.turns++;
-        this.#notify(reader, news);
+    const [notification] = this.#notifications;
+    if (notification !== undefined) {
+      notification.readers ??= this.all();
+      const { readers } = notification;
+      const share = Math.max(1, Math.floor(DELIVERIES_PER_STEP / Math.max(1, notification.events.length)));
+      for (const reader of readers.slice(notification.turns, notification.turns + share)) {
+        notification.turns++;
+        this.#notify(reader, notification);
       }
-      if (news.turns < readers.length) return true;
+      if (notification.turns < readers.length) return true;
       this.#notifications.shift();
-      this.#start.onNotified(news.events);
+      this.#deliveredEvents += notification.events.length;
+      this.#start.onNotified(notification.events);
     }
     if (this.#notifications.length > 0) return true;
     this.#rest();
@@ -215,7 +237,14 @@ export class LiveReaders implements SlicedWork {
     const began = this.#began ?? 0;
     this.#began = undefined;
     this.#unwritten++;
+    const span = this.#span;
+    this.#span = undefined;
+    const attributes = {
+      ...{ 'chat.organization_id': this.#start.organizationId, 'chat.events': this.#deliveredEvents },
+      'chat.readers': this.#deliveredTo,
+    };
     const rest = () => {
+      span?.end(attributes);
       this.#unwritten--;
       const writtenAt = performance.now();
       const tookMs = writtenAt - began;
@@ -226,9 +255,9 @@ export class LiveReaders implements SlicedWork {
     else setImmediate(rest);
   }
 
-  /** Delivers all pending batches to a reader now. Afterwards, the reader has everything up to the end of the log tail. */
+  /** Delivers all pending batches to a reader now. Afterwards, the reader has all its events up to the end of the log tail. */
   deliverTo(reader: LiveReader): void {
-    for (const news of this.#notifications) this.#notify(reader, news);
+    for (const notification of this.#notifications) this.#notify(reader, notification);
   }
 
   #notify(reader: LiveReader, { events, through }: EventNotification): void {
@@ -236,14 +265,15 @@ export class LiveReaders implements SlicedWork {
     if (notifiedThrough >= through) return;
     reader.notifiedThrough = through;
     try {
-      const heard = events.filter(
+      const received = events.filter(
         (event) => event.id > notifiedThrough && matchesAndReceives(options, recipient, event),
       );
-      if (heard.length > 0) reader.receive(heard, through);
-      else reader.pass(through);
+      if (received.length === 0) reader.pass(through);
+      else if (this.#span === undefined) reader.receive(received, through);
+      else this.#span.run(() => reader.receive(received, through));
     } catch (err) {
-      const { log, realmId } = this.#start;
-      log.error({ err, realm: realmId, user: recipient.userId }, 'event reader failed');
+      const { log, organizationId } = this.#start;
+      log.error({ err, organization: organizationId, user: recipient.userId }, 'event reader failed');
       reader.broken();
     }
   }

@@ -45,22 +45,25 @@ function fromRow(row: EventRow): StoredEvent {
 }
 
 /** Returns the last id of an organization's log, and the id up to which it is pruned. */
-export async function readCounter(db: SqlClient, realmId: number): Promise<{ lastId: number; prunedThrough: number }> {
+export async function readCounter(
+  db: SqlClient,
+  organizationId: number,
+): Promise<{ lastId: number; prunedThrough: number }> {
   const [row] = await readRows<{ last_id: bigint; pruned_through: bigint }>(
     db,
     Prisma.sql`
-    SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${realmId}`,
+    SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${organizationId}`,
   );
-  if (row === undefined) throw new Error(`Organization ${realmId} has no event counter`);
+  if (row === undefined) throw new Error(`Organization ${organizationId} has no event counter`);
   return { lastId: Number(row.last_id), prunedThrough: Number(row.pruned_through) };
 }
 
 /** Returns the last id of each organization's log, by organization id. */
-export async function readCounters(db: SqlClient, realmIds: readonly number[]): Promise<Map<number, number>> {
+export async function readCounters(db: SqlClient, organizationIds: readonly number[]): Promise<Map<number, number>> {
   const rows = await readRows<{ realm_id: number; last_id: bigint }>(
     db,
     Prisma.sql`
-    SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY(${[...realmIds]})`,
+    SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY(${[...organizationIds]})`,
   );
   return new Map(rows.map(({ realm_id, last_id }) => [realm_id, Number(last_id)]));
 }
@@ -74,7 +77,7 @@ export async function readCounters(db: SqlClient, realmIds: readonly number[]): 
  */
 export async function readLogAfter(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   { after, limit, maxBytes }: { after: number; limit: number; maxBytes: number },
 ): Promise<{ lastId: number; events: StoredEvent[]; isWhole: boolean }> {
   const rows = await readRows<{ last_id: bigint } & (EventRow | { id: null })>(
@@ -86,29 +89,29 @@ export async function readLogAfter(
         SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = c.realm_id AND id > ${after} ORDER BY id LIMIT ${limit}
       ) AS read) AS summed WHERE bytes_before < ${maxBytes}
     ) AS e ON true
-    WHERE c.realm_id = ${realmId} ORDER BY e.id`,
+    WHERE c.realm_id = ${organizationId} ORDER BY e.id`,
   );
   const [first] = rows;
-  if (first === undefined) throw new Error(`Organization ${realmId} has no event counter`);
+  if (first === undefined) throw new Error(`Organization ${organizationId} has no event counter`);
   const events = rows.flatMap((row) => (row.id === null ? [] : fromRow(row)));
   return { lastId: Number(first.last_id), events, isWhole: isWhole(events, { limit, maxBytes }) };
 }
 
-/** Whether the organization's log has an event of these types after `after`, or is pruned beyond `after`. */
+/** Returns whether the organization's log has an event of these types after `after`, or is pruned beyond `after`. */
 export async function hasEventSince(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   { after, types }: { after: number; types: readonly string[] },
 ): Promise<boolean> {
-  const [row] = await readRows<{ told: boolean }>(
+  const [row] = await readRows<{ found: boolean }>(
     db,
     Prisma.sql`
     SELECT pruned_through > ${after} OR EXISTS (
-      SELECT FROM event WHERE realm_id = ${realmId} AND id > ${after} AND type = ANY(${[...types]}::text[])
-    ) AS told
-    FROM event_counter WHERE realm_id = ${realmId}`,
+      SELECT FROM event WHERE realm_id = ${organizationId} AND id > ${after} AND type = ANY(${[...types]}::text[])
+    ) AS found
+    FROM event_counter WHERE realm_id = ${organizationId}`,
   );
-  return row?.told !== false;
+  return row?.found !== false;
 }
 
 /**
@@ -120,23 +123,24 @@ export interface SubscriptionStretch {
   readonly ended: number | null;
 }
 
-/** A user of an organization. */
 interface LoggedUser {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly userId: number;
 }
 
-/** Returns a user's subscription ranges that extend beyond `after`. */
+/**
+ * Returns the ranges of event ids in which a user was subscribed to a channel. Only ranges that extend beyond the id `after`.
+ */
 export async function readStretches(
   db: SqlClient,
-  { realmId, userId }: LoggedUser,
+  { organizationId, userId }: LoggedUser,
   after: number,
 ): Promise<SubscriptionStretch[]> {
   const rows = await readRows<{ channel_id: number; began: bigint; ended: bigint | null }>(
     db,
     Prisma.sql`
     SELECT channel_id, began_event_id AS began, ended_event_id AS ended FROM subscription_period
-    WHERE realm_id = ${realmId} AND user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`,
+    WHERE realm_id = ${organizationId} AND user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`,
   );
   return rows.map(({ channel_id, began, ended }) => ({
     channelId: channel_id,
@@ -145,13 +149,13 @@ export async function readStretches(
   }));
 }
 
-/** Returns a user's role changes after `after`, in order. */
-export async function readRoleChanges(db: SqlClient, { realmId, userId }: LoggedUser, after: number) {
+/** Returns a user's role changes with event ids above `after`, in order. */
+export async function readRoleChanges(db: SqlClient, { organizationId, userId }: LoggedUser, after: number) {
   const rows = await readRows<{ event_id: bigint; old_role: number; new_role: number }>(
     db,
     Prisma.sql`
     SELECT event_id, old_role, new_role FROM role_change
-    WHERE realm_id = ${realmId} AND user_id = ${userId} AND event_id > ${after}
+    WHERE realm_id = ${organizationId} AND user_id = ${userId} AND event_id > ${after}
     ORDER BY event_id`,
   );
   return rows.map(({ event_id, old_role, new_role }) => ({
@@ -163,18 +167,19 @@ export async function readRoleChanges(db: SqlClient, { realmId, userId }: Logged
 
 /**
  * Returns events that may concern one user, after `after` and up to `through`, in order, at most `limit` rows. These are events
- * addressed to roles, to channels while the user was subscribed, or to the user: a superset of those that the user receives.
- * The caller filters them with `receives`. Each branch reads only its own part of an index, so the log of a busy organization
- * is never scanned.
+ * addressed to roles, to channels while the user was subscribed, or to the user: a superset of the events that the user
+ * receives. The caller filters them with `receives`. Each branch of the UNION reads only its own part of an index, so the log
+ * of an organization with many events is never scanned.
  *
- * @param user `types`: the only types of events to return; null for all. `narrow`: events that certainly fail it are omitted.
+ * @param user `types`: the only types of events to return; null for all. `narrow`: events that certainly do not pass this
+ *   filter are omitted.
  * @param page `maxBytes`: once the rows read so far have this many bytes, the read stops. A thousand long rows need more memory
  *   than a small process has.
- * @returns `isWhole`: whether the read returned all events.
+ * @returns `isWhole`: whether the read returned all such events up to `through`.
  */
 export async function readLogFor(
   db: SqlClient,
-  realmId: number,
+  organizationId: number,
   user: {
     userId: number;
     stretches: readonly SubscriptionStretch[];
@@ -188,7 +193,7 @@ export async function readLogFor(
     ...(user.types === null ? [] : [Prisma.sql`type = ANY(${[...user.types]}::text[])`]),
     ...mayPass(user.narrow, user.userId),
   ];
-  const inRange = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through}`;
+  const inRange = Prisma.sql`realm_id = ${organizationId} AND id > ${after} AND id <= ${through}`;
   const range = Prisma.join([inRange, ...wanted], ' AND ');
   const page = Prisma.sql`ORDER BY id LIMIT ${limit}`;
   const stretches = JSON.stringify(user.stretches);
@@ -214,13 +219,13 @@ export async function readLogFor(
       UNION (${ofChannels(Prisma.sql`channel_ids[2]`)})
       ${publicMessages}
     ) AS concerned ORDER BY id LIMIT ${limit}) AS wanted ON id = wanted_id
-    WHERE realm_id = ${realmId} OFFSET 0) AS read) AS summed
+    WHERE realm_id = ${organizationId} OFFSET 0) AS read) AS summed
     WHERE bytes_before < ${maxBytes} ORDER BY id`,
   );
   return { events: rows.map(fromRow), isWhole: isWhole(rows, { limit, maxBytes }) };
 }
 
-/** Whether a read returned everything, and was not cut off by a limit. */
+/** Returns whether a read returned all rows that it could have returned, and did not stop at a limit. */
 function isWhole(
   read: readonly { readonly bytes: number }[],
   { limit, maxBytes }: { limit: number; maxBytes: number },

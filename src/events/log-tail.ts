@@ -8,24 +8,27 @@ import { forgetRenderings, forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import { type EventHolder, type TailMemory, weightOf } from './tail-memory.ts';
 
-/** Bounds of one log tail: enough for clients that reconnect immediately. The sum of all log tails has its own bound. */
+/**
+ * Maximum number of events, and maximum bytes, of one log tail: enough for clients that reconnect immediately. `TailMemory`
+ * limits the bytes of all log tails together.
+ */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
 /**
- * Bounds of one read of missed events. The read is bounded because, after an outage, the logs of many organizations have grown
- * and are read concurrently.
+ * Bounds of one read of missed events: maximum number of events, and maximum bytes. The read is bounded because, after an
+ * outage, the logs of many organizations have grown and are read concurrently.
  */
 const READ_AT_ONCE = { limit: 2_000, maxBytes: 4 * 1024 * 1024 };
-/** Milliseconds that an event waits for its predecessor before the table is read. */
+/** Time, in milliseconds, for which an event waits for missing earlier events. Then these are read from the table. */
 const GAP_PATIENCE_MS = 5;
 
-/** An effect, with the id of its event. */
+/** A side effect of an event, with the id of the event. */
 interface PlacedEffect {
   readonly id: number;
   readonly effect: Effect;
 }
 
-interface WindowStart {
+interface TailStart {
   readonly lastId: number;
   readonly memory: TailMemory;
   readonly onEffect: (effect: UserEffect) => void;
@@ -33,19 +36,19 @@ interface WindowStart {
 }
 
 /**
- * The in-memory tail of one organization's log: every event after `from` and up to `through`, in order and without gaps, and
- * the readers that wait at its end.
+ * The in-memory tail of one organization's log: every event after `from` and up to `through`, in order and without gaps. Also
+ * holds the readers that wait at the end of the log.
  */
 export class LogTail implements EventHolder {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly #app: LogContext;
   readonly #memory: TailMemory;
   readonly #events: StoredEvent[] = [];
-  /** Total weight of the events, by `weightOf`. */
+  /** Bytes of all events in the tail, as `weightOf` counts them. */
   #bytes = 0;
   #from: number;
   #through: number;
-  /** Committed events that are not in the tail yet, by their first id. */
+  /** Committed events that are not in the tail yet, by the first id of each commit. */
   readonly #early = new Map<number, StoredEvent[]>();
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
@@ -57,31 +60,31 @@ export class LogTail implements EventHolder {
   readonly #onWentBack: () => Promise<void>;
 
   /**
-   * @param start The current end of the log, the memory that all tails share, and the callbacks. `onEffect` is called for each
-   *   effect. `onWentBack` is called if the last id in the table is lower than one that was read before; this tail is then
-   *   unusable.
+   * @param start The current end of the log, the memory limit that all tails share, and the callbacks. `onEffect` is called for
+   *   each effect. `onWentBack` is called if the last id in the table is lower than an id that was read before; this tail is
+   *   then unusable.
    */
-  constructor(app: LogContext, realmId: number, { lastId, memory, onEffect, onWentBack }: WindowStart) {
+  constructor(app: LogContext, organizationId: number, { lastId, memory, onEffect, onWentBack }: TailStart) {
     this.#app = app;
-    this.realmId = realmId;
+    this.organizationId = organizationId;
     this.#memory = memory;
     this.#from = lastId;
     this.#through = lastId;
     this.#onEffect = onEffect;
     this.#onWentBack = onWentBack;
     this.#readers = new LiveReaders({
-      ...{ log: app.log, realmId },
+      ...{ log: app.log, organizationId },
       waiting: () => this.#early.size,
       onNotified: (events) => this.#letGoOf(events),
     });
   }
 
-  /** Id of the end of the tail: all events of the log up to this id were added to it. */
+  /** Id up to which all events of the log were added to the tail. */
   get through(): number {
     return this.#through;
   }
 
-  /** Whether everything after `position` is in memory. */
+  /** Returns whether all events after `position` are in memory. */
   covers(position: number): boolean {
     return position >= this.#from;
   }
@@ -90,14 +93,14 @@ export class LogTail implements EventHolder {
     return this.#readers.count;
   }
 
-  /** Returns the events in memory after `position`. */
+  /** Returns the events after `position` that the tail holds in memory. */
   after(position: number): readonly StoredEvent[] {
     return this.#events.slice(this.#indexAfter(position));
   }
 
   /**
    * Accepts events that were just committed on this node. They are delivered in time slices, after the client that made the
-   * change was answered. Events that arrive before their predecessors wait for them, or for a read of the table.
+   * change was answered. If earlier events are missing, the events wait for these, or for a read of the table.
    */
   publish(events: readonly StoredEvent[]): void {
     const first = events[0];
@@ -105,23 +108,23 @@ export class LogTail implements EventHolder {
     const start = first.id - first.width + 1;
     if (start <= this.#through) return; // already read from the table
     this.#early.set(start, [...events]);
-    this.#tellSoon();
+    this.#notifySoon();
   }
 
-  #tellSoon(): void {
+  #notifySoon(): void {
     if (this.#isNotifying) return;
     this.#isNotifying = true;
-    const tell = () => {
+    const notify = () => {
       // `restMs` is read only in this callback: when the callback was scheduled, the previous batch was perhaps not written
       // yet, so the pause after it was unknown.
       const { restMs } = this.#readers;
       if (restMs > 0) {
-        setTimeout(tell, restMs);
+        setTimeout(notify, restMs);
         return;
       }
       // Batches in progress are delivered first, then all events that have arrived meanwhile.
       if (this.#readers.isNotifying) {
-        setImmediate(tell);
+        setImmediate(notify);
         return;
       }
       this.#isNotifying = false;
@@ -130,12 +133,12 @@ export class LogTail implements EventHolder {
       // If this read fails, the hub reads again at its next comparison, which logs failures.
       setTimeout(() => this.#early.size > 0 && void this.fill().catch(() => {}), GAP_PATIENCE_MS).unref();
     };
-    setImmediate(tell);
+    setImmediate(notify);
   }
 
   /**
-   * Adds the waiting events to the tail immediately, up to the first gap. A new reader must find every event whose change was
-   * acknowledged before the reader attached.
+   * Adds the waiting events to the tail immediately, up to the first missing event. A new reader must find every event whose
+   * change was acknowledged before the reader attached.
    */
   takeIn(): void {
     if (this.#early.size === 0) return;
@@ -144,7 +147,7 @@ export class LogTail implements EventHolder {
     } catch (err) {
       // Not rethrown, because no caller could handle the error. Readers receive these events after the next comparison with the
       // table.
-      this.#app.log.error({ err, realm: this.realmId }, 'event delivery failed');
+      this.#app.log.error({ err, organization: this.organizationId }, 'event delivery failed');
     }
   }
 
@@ -185,9 +188,15 @@ export class LogTail implements EventHolder {
     for (let isMore = true; isMore; ) {
       // The end of the tail is noted before the read, because commits on this node advance it before the result arrives.
       const after = this.#through;
-      const { lastId, events, isWhole } = await readLogAfter(this.#app.db, this.realmId, { after, ...READ_AT_ONCE });
+      const { lastId, events, isWhole } = await readLogAfter(this.#app.db, this.organizationId, {
+        after,
+        ...READ_AT_ONCE,
+      });
       if (lastId < after) {
-        this.#app.log.error({ realm: this.realmId, lastId, through: after }, 'event log position decreased');
+        this.#app.log.error(
+          { organization: this.organizationId, lastId, through: after },
+          'event log position decreased',
+        );
         return await this.#onWentBack();
       }
       isMore = !isWhole;
@@ -206,8 +215,8 @@ export class LogTail implements EventHolder {
   /**
    * Increments the organization's counter by one, then reads the log up to it. Afterwards, `through` is an id without an event,
    * and all events before it are in the tail. A heartbeat in a silent organization needs such an id. If the read came first,
-   * events that commit before the increment would be missing. A caller that joins a call in progress may have sent the
-   * resulting id already.
+   * events that commit before the increment would be missing. A caller that joins a call in progress may already have sent the
+   * resulting id, and then must call again.
    */
   advance(): Promise<void> {
     // Concurrent callers share one call: each increment waits for the counter, which a change in progress may have locked.
@@ -219,13 +228,13 @@ export class LogTail implements EventHolder {
 
   async #advance(): Promise<void> {
     const { database, db } = this.#app;
-    await database.permits.run(this.realmId, () => bumpCounter(db, this.realmId));
+    await database.permits.run(this.organizationId, () => bumpCounter(db, this.organizationId));
     await this.fill();
   }
 
   /**
-   * Ends all remaining readers, because a new epoch of the log has begun. Some of them read queues that the registry no longer
-   * holds, while it queries the database for the reason.
+   * Ends all remaining readers, because a new epoch of the log has begun. The queue registry does not end all of them: it may
+   * have dropped a queue already, and still query the database for the reason.
    */
   abandon(): void {
     this.letGo();
@@ -276,7 +285,7 @@ export class LogTail implements EventHolder {
     try {
       this.#onEffect(effect);
     } catch (err) {
-      this.#app.log.error({ err, realm: this.realmId }, 'event side effect failed');
+      this.#app.log.error({ err, organization: this.organizationId }, 'event side effect failed');
     }
   }
 
@@ -289,7 +298,7 @@ export class LogTail implements EventHolder {
     }
   }
 
-  /** Delivers all pending batches to a reader now. Afterwards, the reader has everything up to the end of the tail. */
+  /** Delivers all pending batches to a reader now. Afterwards, the reader has all its events up to the end of the tail. */
   deliverTo(reader: LiveReader): void {
     this.#readers.deliverTo(reader);
   }
@@ -327,7 +336,7 @@ export class LogTail implements EventHolder {
     this.giveUp(this.#bytes);
   }
 
-  /** Drops the oldest events while there are more than a tail may hold, or the condition is true of the oldest. */
+  /** Drops the oldest event as long as the tail exceeds its limits, or `isTooMuch` returns true for that event. */
   #drop(isTooMuch: (oldest: StoredEvent) => boolean): void {
     let count = 0;
     for (;;) {
@@ -356,14 +365,25 @@ export class LogTail implements EventHolder {
     this.#memory.use(this);
     // The position of the queue is beyond this tail if another node had read further when it stored the position.
     if (after > this.#through) await this.fill();
-    const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(this.realmId, userId), lastUsed: 0 };
+    const entry = this.#recipients.get(userId) ?? {
+      recipient: new EventRecipient(this.organizationId, userId),
+      lastUsed: 0,
+    };
     entry.lastUsed = Date.now();
     this.#recipients.set(userId, entry);
-    await entry.recipient.know(this.#app.db, after);
+    await entry.recipient.load(this.#app.db, after);
     return entry.recipient;
   }
 
-  /** Attaches a reader to the end of the tail. The reader must have read everything up to `through`. */
+  /**
+   * Returns the roles and subscriptions of a user if they are in memory, as for every user with a reader. They can be
+   * incomplete: see `EventRecipient.isKnownAt`.
+   */
+  knownRecipient(userId: number): EventRecipient | undefined {
+    return this.#recipients.get(userId)?.recipient;
+  }
+
+  /** Attaches a reader to the end of the tail. The reader must have received all its events up to `through`. */
   attach(reader: LiveReader): void {
     this.#readers.add(reader, this.#through);
   }
@@ -375,8 +395,8 @@ export class LogTail implements EventHolder {
   }
 
   /**
-   * Drops the roles and subscriptions of users that had no reader since `before`, in milliseconds since 1970. Returns whether
-   * data of any user is left.
+   * Drops the roles and subscriptions of users that had no reader since the time `before`, in milliseconds since 1970. Returns
+   * whether data of any user is left.
    */
   forget(before: number): boolean {
     for (const [userId, { lastUsed }] of this.#recipients) {
@@ -389,7 +409,10 @@ export class LogTail implements EventHolder {
 /** The parts of a running service that a reader of the log needs: the log, and its in-memory tails. */
 export interface ReadContext extends LogContext {
   readonly hub: {
-    /** Returns the organization's log tail, opened at the current end of the log if no client here has read it yet. */
-    tail(realmId: number): Promise<LogTail>;
+    /**
+     * Returns the organization's log tail. If no client of this node has read the log yet, opens the tail at the current end of
+     * the log.
+     */
+    tail(organizationId: number): Promise<LogTail>;
   };
 }

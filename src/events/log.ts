@@ -4,44 +4,41 @@ import { noteCommitted } from './act.ts';
 import { type Appended, appendAll, type EventsReading, type LoggingStatement, type LogStep } from './append.ts';
 import type { Audience } from './audience.ts';
 import { committing, retrying } from './commit.ts';
-import type { LogContext, Publisher } from './context.ts';
+import {
+  type ChangeWork,
+  type LogContext,
+  type Logged,
+  type ReadOnlyWork,
+  type RequestTransaction,
+  requireLive,
+} from './context.ts';
 import type { EventDraft } from './define.ts';
 import type { StoredEvent } from './stored.ts';
 
 /**
- * Adds an event to the change. `withId` is called with the event's id, inside the transaction, for rows that must store it.
- * Such rows must be new, or already locked by the change.
+ * Adds an event to the change in progress. `withId` is called with the event's id, inside the transaction, for rows that must
+ * store it. Such rows must be new, or already locked by the change.
  */
 export interface Emit {
   (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>): void;
-  /** Adds, at this position among the events, a statement that takes ids from the counter and logs events itself. */
+  /**
+   * Adds, at this position among the events, a statement that takes ids from the organization's event counter and logs events
+   * itself.
+   */
   writing(write: LoggingStatement): void;
   /**
    * Adds, at this position among the events, events that describe the state at the time of logging, not only the effect of the
-   * change. `read` sees the effects of all earlier events and of no later one. It may be called twice.
+   * change. `read` sees the effects of all earlier events and of no later one. `read` may be called twice.
    *
    * @param harmless Types of events of other changes that do not affect the result of `read`.
    */
   reading(read: EventsReading, harmless: readonly string[]): void;
 }
 
-/** The transaction of a request with an idempotency key. All changes of the request are part of it. */
-export interface RequestTransaction {
-  readonly tx: Tx;
-  /** Functions, in order, that each log the events of one change of the request. Only events that are not logged yet. */
-  readonly unlogged: (() => Promise<Logged>)[];
-  /** Records events to publish after the commit. */
-  published(realmId: number, events: readonly StoredEvent[]): void;
-}
-
-/** The service and the organization in which a change is made. */
+/** The unit of work and the organization in which a change is made. */
 export interface ChangeScope {
-  readonly app: LogContext & {
-    readonly hub: Publisher;
-    /** The transaction of the request that the change is part of, if the request has an idempotency key. */
-    readonly transaction?: RequestTransaction;
-  };
-  readonly realmId: number;
+  readonly work: ChangeWork | ReadOnlyWork;
+  readonly organizationId: number;
 }
 
 function collect(steps: LogStep[]): Emit {
@@ -58,8 +55,8 @@ function collect(steps: LogStep[]): Emit {
 }
 
 /**
- * Runs `change` in one transaction together with the events that it emits, then notifies their readers. The only way to emit
- * events.
+ * Runs `change`, and logs the events that it emits, in one transaction. Then notifies the readers of these events. The only way
+ * to emit events.
  *
  * The change and its events commit or roll back as one. The organization's counter row is updated last and stays locked until
  * the commit, so ids become visible in order. Every other lock must be taken before it. After a serialization failure or
@@ -73,20 +70,30 @@ function collect(steps: LogStep[]): Emit {
  *
  * @param change Must use `tx` alone.
  * @throws RequestTimeoutError if the database could not run the change in time. Nothing was changed.
+ * @throws ValidationError if the unit of work only reads.
  * @see src/events/README.md#the-log
  */
 export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
-  const { app } = scope;
-  if (app.transaction !== undefined) return changeWithin(app.transaction, scope, change);
-  const { result, events } = await retrying(() => committing(scope, (tx) => make(tx, scope, change)));
+  const { organizationId } = scope;
+  const { app, transaction } = requireLive(scope.work);
+  if (transaction !== undefined) return changeWithin(transaction, { app, organizationId }, change);
+  const { result, events } = await retrying(() =>
+    committing({ app, organizationId }, (tx) => make(tx, { app, organizationId }, change)),
+  );
   publishCommitted(scope, events);
   return result;
 }
 
 /** Publishes committed events to readers, and records their position for the request that made the change. */
-export function publishCommitted({ app, realmId }: ChangeScope, events: readonly StoredEvent[]): void {
+export function publishCommitted({ work, organizationId }: ChangeScope, events: readonly StoredEvent[]): void {
   noteCommitted(events);
-  if (events.length > 0) app.hub.publish(realmId, events);
+  if (events.length > 0) requireLive(work).app.hub.publish(organizationId, events);
+}
+
+/** The service, and the organization in whose log the events of a change are appended. */
+interface LogScope {
+  readonly app: LogContext;
+  readonly organizationId: number;
 }
 
 /** The result of a change, and the events that it logged. */
@@ -96,40 +103,39 @@ interface Made<T> extends Appended {
 
 async function make<T>(
   tx: Tx,
-  { app, realmId }: ChangeScope,
+  { app, organizationId }: LogScope,
   change: (tx: Tx, emit: Emit) => Promise<T>,
 ): Promise<Made<T>> {
   const steps: LogStep[] = [];
   const result = await change(tx, collect(steps));
-  return { result, ...(await appendAll(tx, realmId, steps, app)) };
+  return { result, ...(await appendAll(tx, organizationId, steps, app)) };
 }
 
 /**
- * Runs a change within the transaction of a request with an idempotency key. If it fails, only this change is rolled back, so
- * that the caller can handle the error and continue.
+ * Runs a change within the transaction of a request with an idempotency key. If the change fails, only this change is rolled
+ * back, so that the caller can handle the error and continue.
  *
- * Its events are logged after the request has read its whole response, because other changes of the organization wait from then
- * on. If the change itself needs an event id, they are logged immediately.
+ * The events of the change are logged after the request has read its whole response. From the logging until the commit, other
+ * changes of the organization must wait. If the change itself needs an event id, its events are logged immediately.
  */
 async function changeWithin<T>(
   transaction: RequestTransaction,
-  scope: ChangeScope,
+  { app, organizationId }: LogScope,
   change: (tx: Tx, emit: Emit) => Promise<T>,
 ): Promise<T> {
   const { tx } = transaction;
-  const { app, realmId } = scope;
   await tx.$executeRaw`SAVEPOINT change`;
   const unlogged = [...transaction.unlogged];
   try {
     const steps: LogStep[] = [];
     const result = await change(tx, collect(steps));
     transaction.unlogged.push(async () => {
-      const { events } = await appendAll(tx, realmId, steps, app);
-      return { realmId, events };
+      const { events } = await appendAll(tx, organizationId, steps, app);
+      return { organizationId, events };
     });
     const logged = steps.every(canWait) ? [] : await logAll(transaction);
     await tx.$executeRaw`RELEASE SAVEPOINT change`;
-    for (const { realmId, events } of logged) transaction.published(realmId, events);
+    for (const { organizationId, events } of logged) transaction.published(organizationId, events);
     return result;
   } catch (error) {
     transaction.unlogged.splice(0, Number.POSITIVE_INFINITY, ...unlogged);
@@ -139,7 +145,7 @@ async function changeWithin<T>(
   }
 }
 
-/** Whether the step can be logged at the end of the request, because the change needs none of its ids. */
+/** Returns whether the step can be logged at the end of the request, because the change needs none of its ids. */
 const canWait = (step: LogStep): boolean =>
   'read' in step || ('events' in step && step.events.every(({ withId }) => withId === undefined));
 
@@ -148,10 +154,4 @@ export async function logAll({ unlogged }: Pick<RequestTransaction, 'unlogged'>)
   const logged: Logged[] = [];
   for (const log of unlogged.splice(0)) logged.push(await log());
   return logged;
-}
-
-/** Events of an organization that are logged and not yet committed. */
-export interface Logged {
-  readonly realmId: number;
-  readonly events: readonly StoredEvent[];
 }

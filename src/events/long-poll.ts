@@ -9,16 +9,23 @@ import type { StoredEvent } from './stored.ts';
 import { HEARTBEAT_RETRY_MS, heartbeatDelay, piecesFor } from './stream.ts';
 import type { QueueOptions } from './view.ts';
 
+/** The answer to a long poll. */
+export interface Polled {
+  readonly pieces: readonly EventPiece[];
+  /** Whether a newer reader has taken the queue. There are then no events, and the queue continues for that reader. */
+  readonly isDisplaced: boolean;
+}
+
 /**
  * Runs one round of a long poll. Returns the queue's events after `known`: immediately if there are any, otherwise when the
  * next one arrives. If none arrives in time, returns a heartbeat. If a newer reader takes the queue, or the queue is deleted,
  * or the server stops, returns no events.
  *
- * @param known The id up to which the client has everything. The call acknowledges it.
+ * @param known The id up to which the client has all its events. The call acknowledges these events.
  * @param block If false, returns immediately, possibly without events.
  * @param signal Aborts when the client disconnects.
- * @param access Checked again after a second of waiting, because a revocation during the opening of the poll is missed. Once
- *   the poll waits, a revocation ends it.
+ * @param access The credentials of the client. They are checked again after a second of waiting, because a revocation during
+ *   the start of the poll is missed. Once the poll waits, a revocation ends it.
  * @throws BadEventQueueIdError `pruned` if the log does not reach back to `known`, `expired` if the queue ends, `restored` if
  *   another epoch of the log begins.
  * @see src/events/README.md#queues
@@ -27,9 +34,9 @@ export async function longPoll(
   app: ReadContext,
   queue: Queue,
   { known, block, signal, access }: { known: number; block: boolean; signal: AbortSignal; access: ReaderAccess },
-): Promise<readonly EventPiece[]> {
+): Promise<Polled> {
   queue.acknowledge(known);
-  const tail = await app.hub.tail(queue.realmId);
+  const tail = await app.hub.tail(queue.organizationId);
   let position = queue.positionFor(known);
   const recipient = await tail.recipient(queue.userId, position);
   const poll = new Poll(app, queue, { tail, recipient, known, access });
@@ -54,7 +61,7 @@ export async function longPoll(
       if (pieces.length > 0) return poll.answer(pieces);
       queue.passed(position);
       if (position !== tail.through) continue;
-      if (!block) return [];
+      if (!block) return poll.answer([]);
       return await poll.wait();
     }
     return await poll.wait();
@@ -67,7 +74,9 @@ export async function longPoll(
   }
 }
 
-/** Time in milliseconds after which a waiting poll checks its access again, once. Polls that end earlier skip the check. */
+/**
+ * Time, in milliseconds, after which a waiting poll checks its credentials again, once. Polls that end earlier skip the check.
+ */
 const RECHECK_MS = 1_000;
 
 class Poll implements LiveReader, QueueReader {
@@ -78,7 +87,7 @@ class Poll implements LiveReader, QueueReader {
   readonly #queue: Queue;
   readonly #tail: LogTail;
   readonly #known: number;
-  readonly #answer = Promise.withResolvers<readonly EventPiece[]>();
+  readonly #answer = Promise.withResolvers<Polled>();
   #over = false;
   #heartbeat: NodeJS.Timeout | undefined;
   #recheck: NodeJS.Timeout | undefined;
@@ -115,16 +124,16 @@ class Poll implements LiveReader, QueueReader {
    * Attaches the poll to the end of the log tail, and returns the answer. Must be called in the same iteration of the event
    * loop in which `readPage` found nothing left to read.
    */
-  wait(): Promise<readonly EventPiece[]> {
+  wait(): Promise<Polled> {
     if (!this.#over) {
       this.#tail.attach(this);
-      this.#recheck = setTimeout(() => void this.#leaveIfOver(), RECHECK_MS).unref();
+      this.#recheck = setTimeout(() => void this.#endIfRevoked(), RECHECK_MS).unref();
       this.#heartbeat = setTimeout(() => void this.#beat(), heartbeatDelay(this.#app)).unref();
     }
     return this.#answer.promise;
   }
 
-  async #leaveIfOver(): Promise<void> {
+  async #endIfRevoked(): Promise<void> {
     try {
       if (!(await this.access.mayStay())) this.answer([]);
     } catch (error) {
@@ -149,13 +158,14 @@ class Poll implements LiveReader, QueueReader {
     );
   }
 
-  answer(pieces: readonly EventPiece[]): readonly EventPiece[] {
+  answer(pieces: readonly EventPiece[], { isDisplaced = false } = {}): Polled {
     this.#over = true;
     const last = pieces.at(-1);
     if (last !== undefined) this.#queue.sent(last.id);
-    this.#answer.resolve(pieces);
+    const answer = { pieces, isDisplaced };
+    this.#answer.resolve(answer);
     this.close();
-    return pieces;
+    return answer;
   }
 
   receive(events: readonly StoredEvent[], through: number): void {
@@ -184,7 +194,8 @@ class Poll implements LiveReader, QueueReader {
   }
 
   end(why: ReaderEnd): void {
-    if (why instanceof BadEventQueueIdError) {
+    if (why instanceof BadEventQueueIdError && why.data.reason === 'displaced') this.answer([], { isDisplaced: true });
+    else if (why instanceof BadEventQueueIdError) {
       this.#over = true;
       this.#answer.reject(why);
       this.close();

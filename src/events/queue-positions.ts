@@ -5,17 +5,20 @@ import type { LogContext } from './context.ts';
 import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
 import type { Queue, ReaderEnd } from './queue.ts';
 
-/** Idle time after which a queue without a reader is removed from memory, but not from the database. */
+/** Time, in milliseconds, after which a queue that is not read is removed from memory, but not from the database. */
 const FORGET_MS = 120_000;
-/** Maximum number of queues per write, which takes a few milliseconds. Other work runs between two writes. */
+/**
+ * Maximum number of queues whose state is written by one statement. The statement takes a few milliseconds, and other work runs
+ * before the next one.
+ */
 const AT_ONCE = 1_000;
-/** Largest age, in milliseconds, of the stored time of the last read of a queue that has a reader. */
+/** Maximum delay, in milliseconds, before the database contains the time of the last read of a queue that has a reader. */
 export const MAX_REFRESH_MS = 60_000;
 
 /**
- * Writes the state of the queues that are read on this node: the position and the time of the last read. The reader epoch of a
- * queue increases whenever a node claims it. State is written in batches, and only for queues that no other node has claimed,
- * i.e. whose reader epoch is unchanged.
+ * A writer of the state of the queues that are read on this node: the position and the time of the last read. The reader epoch
+ * of a queue is a number that increases whenever a node claims the queue. State is written in batches, and only for queues that
+ * no other node has claimed, i.e. whose reader epoch is unchanged.
  */
 export class QueuePositions {
   readonly #app: LogContext;
@@ -24,7 +27,7 @@ export class QueuePositions {
 
   /**
    * @param queues The queues held by this node, by id.
-   * @param isClaimed Whether this node is currently claiming the queue again.
+   * @param isClaimed Returns whether this node is currently claiming the queue again.
    */
   constructor(app: LogContext, queues: Map<string, Queue>, isClaimed: (queue: Queue) => boolean) {
     this.#app = app;
@@ -32,7 +35,10 @@ export class QueuePositions {
     this.#isClaimed = isClaimed;
   }
 
-  /** Writes the state that changed. Drops queues that are no longer read here, or that this node no longer holds. */
+  /**
+   * Writes the state of the queues whose state has changed. Removes from memory the queues that are no longer read on this
+   * node, or that this node no longer holds.
+   */
   async write(): Promise<void> {
     const queues = [...this.#queues.values()];
     for (let at = 0; at < queues.length; at += AT_ONCE) await this.#writeSome(queues.slice(at, at + AT_ONCE));
@@ -65,8 +71,8 @@ export class QueuePositions {
   }
 
   /**
-   * Ends the readers of queues that this node no longer holds. Another node has claimed the queue, or it has ended for the
-   * reason that the database stores.
+   * Ends the readers of queues that this node no longer holds. Each of these queues was claimed by another node, or has ended
+   * for the reason that the database stores.
    */
   async #endGone(queues: readonly Queue[]): Promise<void> {
     if (queues.length === 0) return;
@@ -84,7 +90,7 @@ export class QueuePositions {
 
   /**
    * Writes positions and times of the last read. If this fails, the queues are marked to be written again. If the disk of the
-   * database is full, only reads which queues this node holds, so that they can be read meanwhile.
+   * database is full, only reads which queues this node holds, so that clients can continue to read these queues.
    *
    * @returns The ids of the queues that this node still holds.
    */
@@ -95,7 +101,7 @@ export class QueuePositions {
       queue.writtenActive = queue.lastActive;
       return {
         id: queue.id,
-        realm_id: queue.realmId,
+        realm_id: queue.organizationId,
         epoch: queue.epoch,
         acked: queue.acked,
         scanned: queue.scanned,
@@ -112,7 +118,7 @@ export class QueuePositions {
     }
   }
 
-  /** Returns the ids of the queues that this node still holds, without a write. */
+  /** Reads which of the queues no other node has claimed and no node has ended. Returns their ids. Writes nothing. */
   async #readOurs(queues: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
     if (queues.size === 0) return [];
     const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
@@ -138,16 +144,16 @@ export class QueuePositions {
 
 /** Returns SQL for a table `of` with the columns `realm_id` and `id` of queues. */
 const keysOf = (queues: readonly Queue[]): Prisma.Sql => Prisma.sql`
-  unnest(${queues.map(({ realmId }) => realmId)}::int[], ${queues.map(({ id }) => id)}::uuid[]) AS of(realm_id, id)`;
+  unnest(${queues.map(({ organizationId }) => organizationId)}::int[], ${queues.map(({ id }) => id)}::uuid[]) AS of(realm_id, id)`;
 
 /**
  * Returns the reason for ending the reader of a queue that this node no longer holds. It is the reason stored by the node that
- * ended the queue, or `displaced` if another node has claimed the queue.
+ * ended the queue, or that another node has claimed the queue for a newer reader.
  */
 function endOf(id: string, row: { readonly endReason: string | null } | undefined): ReaderEnd {
   if (row === undefined) return new BadEventQueueIdError(id, 'unknown');
   const { endReason } = row;
-  if (endReason === null) return 'displaced';
+  if (endReason === null) return new BadEventQueueIdError(id, 'displaced');
   return endReason === 'revoked' || endReason === 'deleted' ? endReason : new BadEventQueueIdError(id, lossOf(row));
 }
 
@@ -165,14 +171,17 @@ export function passedMs({ database, now }: LogContext): number {
 }
 
 /**
- * Returns how long a queue lives after its last read, in milliseconds. Expiry is written rarely, so the lifetime includes the
- * time between two writes.
+ * Returns how long a queue lives after its last read, in milliseconds. The time of the last read is written rarely, so the
+ * lifetime includes the time between two writes.
  */
 export function lifetimeMs({ config }: LogContext, idleTimeoutMs: number): number {
   return idleTimeoutMs + refreshMs(idleTimeoutMs) + 2 * config.queueWriteMs;
 }
 
-/** Returns the largest age of the stored time of the last read: a quarter of the idle timeout, at most a minute. */
+/**
+ * Returns the maximum delay, in milliseconds, before the time of a queue's last read is stored: a quarter of the idle timeout,
+ * at most a minute.
+ */
 function refreshMs(idleTimeoutMs: number): number {
   return Math.min(idleTimeoutMs / 4, MAX_REFRESH_MS);
 }

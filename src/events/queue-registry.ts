@@ -10,17 +10,19 @@ import type { QueueOptions } from './view.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const EXPIRY_MARGIN_MS = 60_000;
-/** Ended queues to keep per user: more than any client still reads. Older ones are reported as `unknown`. */
+/**
+ * Maximum number of ended queues per user whose rows stay in the database: more than clients still request. Older queues are
+ * reported as `unknown`.
+ */
 const MAX_TOMBSTONES = 1_000;
-/** The columns of a `QueueRow`. */
-const COLUMNS = Prisma.sql`id::text AS id, realm_id AS "realmId", user_id AS "userId", options,
+/** SELECT list with the columns of a `QueueRow`. */
+const COLUMNS = Prisma.sql`id::text AS id, realm_id AS "organizationId", user_id AS "userId", options,
   idle_timeout_secs AS "idleTimeoutSecs", start_id AS "startId", acked_id AS "ackedId",
   scanned_through AS "scannedThrough", reader_epoch AS "readerEpoch"`;
 
-/** Returns an id for a queue. A client may receive it before the queue exists. */
+/** Returns an id for a new queue. A client may receive the id before the queue exists. */
 export const newQueueId = (): string => randomUUID();
 
-/** The data of a queue to create. */
 interface NewQueue {
   readonly id: string;
   readonly options: QueueOptions;
@@ -31,16 +33,16 @@ interface NewQueue {
 /** The owner of a queue, with the fields that the log needs. */
 export interface QueueOwner {
   readonly id: number;
-  readonly realm: { readonly id: number };
+  readonly organization: { readonly id: number };
   readonly clientName: string;
 }
 
 /**
  * The queues that are read on this node.
  *
- * The database holds every queue; memory holds those that are read here. Positions are written in batches every few seconds.
- * The reader epoch of a queue increases when a node claims the queue: if another node has claimed it, positions from this node
- * are not written.
+ * The database holds every queue; memory holds the queues that are read here. Positions are written in batches every few
+ * seconds. The reader epoch of a queue is a number that increases when a node claims the queue. If another node has claimed the
+ * queue, positions from this node are not written.
  *
  * Times that are stored or compared in the database come from the database's clock, because all nodes share it. The clock of
  * this node only measures elapsed time.
@@ -70,7 +72,10 @@ export class QueueRegistry {
     this.#timer = setTimeout(tick, this.#app.config.queueWriteMs);
   }
 
-  /** Ends all readers, and later ones immediately, so that clients connect to another node. Then writes the positions. */
+  /**
+   * Ends all readers, so that clients connect to another node, and writes the positions of the queues. A reader that begins
+   * later ends immediately.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -83,7 +88,9 @@ export class QueueRegistry {
     for (const { reader } of this.#queues.values()) reader?.end('unavailable');
   }
 
-  /** Ends all readers and drops all queues: with the epoch of the log, the database has ended every queue. */
+  /**
+   * Ends all readers and drops all queues, because a new epoch of the log has begun, and the database has ended every queue.
+   */
   endEpoch(): void {
     for (const queue of this.#queues.values()) queue.reader?.end(new BadEventQueueIdError(queue.id, 'restored'));
     this.#queues.clear();
@@ -91,11 +98,11 @@ export class QueueRegistry {
 
   /**
    * Creates a queue for the viewer. If the user then has too many queues, the least recently used one ends. A queue that is
-   * being read ends only if all of them are being read.
+   * being read ends only if all queues of the user are being read.
    *
    * @param id An id that no queue has, from `newQueueId`.
    * @param startId The last id of the log in the snapshot that the client received.
-   * @param idleTimeoutSecs 1 to 604800: lifetime of the queue without a reader.
+   * @param idleTimeoutSecs 1 to `MAX_IDLE_SECONDS`: lifetime of the queue without a reader.
    */
   async register({ viewer }: { readonly viewer: QueueOwner }, queue: NewQueue): Promise<void> {
     const { id, options, idleTimeoutSecs, startId } = queue;
@@ -109,7 +116,7 @@ export class QueueRegistry {
     const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
       SELECT ended_id::text AS id FROM make_event_queue(
         p_id => ${id}::uuid,
-        p_realm_id => ${viewer.realm.id}::int,
+        p_realm_id => ${viewer.organization.id}::int,
         p_user_id => ${viewer.id}::int,
         p_options => ${JSON.stringify(options)}::jsonb,
         p_idle_timeout_secs => ${idleTimeoutSecs}::int,
@@ -125,7 +132,7 @@ export class QueueRegistry {
   }
 
   /**
-   * Returns the viewer's queue, held by this node.
+   * Returns the viewer's queue. This node then holds the queue: acknowledgements on other nodes no longer count.
    *
    * @param options.claim Whether to claim the queue from any other node immediately, for a reader that stays connected (a
    *   socket). If false, as for a poll, a recent confirmation by the database that this node holds the queue suffices.
@@ -161,8 +168,8 @@ export class QueueRegistry {
   }
 
   /**
-   * Returns the viewer's queue for inspection: the queue in memory, else a copy from the database. Does not end a current
-   * reader.
+   * Returns the viewer's queue for inspection: the queue in memory, else a copy from the database. The current reader of the
+   * queue continues.
    *
    * @throws BadEventQueueIdError under the same conditions as `open`.
    */
@@ -172,30 +179,30 @@ export class QueueRegistry {
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
     const [row] = await this.#app.db.$queryRaw<(QueueRow & { isOver: boolean; endReason: string | null })[]>`
       SELECT ${COLUMNS}, end_reason AS "endReason", ended_at IS NOT NULL OR expires_at <= ${databaseClock(this.#app)} AS "isOver"
-      FROM event_queue WHERE realm_id = ${viewer.realm.id} AND id = ${queueId}::uuid AND user_id = ${viewer.id}`;
+      FROM event_queue WHERE realm_id = ${viewer.organization.id} AND id = ${queueId}::uuid AND user_id = ${viewer.id}`;
     if (row === undefined) throw new BadEventQueueIdError(queueId, 'unknown');
     if (row.isOver) throw new BadEventQueueIdError(queueId, lossOf(row));
     return new Queue(row, passedMs(this.#app));
   }
 
-  /** Acknowledges everything up to `upTo` in a queue from `look`, on any node. */
+  /** Acknowledges all events up to the id `upTo` in a queue that `look` returned. The queue can be held by any node. */
   async acknowledge(queue: Queue, upTo: number): Promise<void> {
     queue.acknowledge(upTo);
     if (this.#queues.get(queue.id) === queue) return;
     await this.#app.db.$executeRaw`
       UPDATE event_queue SET acked_id = GREATEST(acked_id, ${upTo}), scanned_through = GREATEST(scanned_through, ${upTo})
-      WHERE realm_id = ${queue.realmId} AND id = ${queue.id}::uuid AND ended_at IS NULL`;
+      WHERE realm_id = ${queue.organizationId} AND id = ${queue.id}::uuid AND ended_at IS NULL`;
   }
 
-  /** Claims the queue for this node: from now on, only acknowledgements from here count. */
+  /** Claims the queue for this node: acknowledgements on other nodes no longer count. */
   async #claim(viewer: QueueOwner, queueId: string): Promise<Queue> {
     const { db } = this.#app;
     const now = passedMs(this.#app);
     const clock = databaseClock(this.#app);
-    const mine = { id: queueId, realmId: viewer.realm.id, userId: viewer.id };
+    const mine = { id: queueId, organizationId: viewer.organization.id, userId: viewer.id };
     const [row] = await db.$queryRaw<QueueRow[]>`
       UPDATE event_queue SET reader_epoch = reader_epoch + 1, holder = ${this.#node}, last_active_at = ${clock}
-      WHERE id = ${queueId}::uuid AND realm_id = ${mine.realmId} AND user_id = ${mine.userId}
+      WHERE id = ${queueId}::uuid AND realm_id = ${mine.organizationId} AND user_id = ${mine.userId}
         AND ended_at IS NULL AND expires_at > ${clock}
       RETURNING ${COLUMNS}`;
     if (row === undefined) {
@@ -218,7 +225,7 @@ export class QueueRegistry {
   }
 
   /**
-   * Ends the viewer's queue permanently, and its reader, here or on another node.
+   * Ends the viewer's queue permanently. Also ends the reader of the queue, here or on another node.
    *
    * @throws BadEventQueueIdError if the queue is unknown, belongs to another user, or has already ended.
    */
@@ -226,14 +233,14 @@ export class QueueRegistry {
     const queue = await this.open(ctx, queueId, { claim: true });
     await this.#app.db.$executeRaw`
       UPDATE event_queue SET ended_at = ${databaseClock(this.#app)}, end_reason = 'deleted', options = '{}'
-      WHERE realm_id = ${queue.realmId} AND id = ${queue.id}::uuid AND ended_at IS NULL`;
+      WHERE realm_id = ${queue.organizationId} AND id = ${queue.id}::uuid AND ended_at IS NULL`;
     queue.reader?.end('deleted');
     this.#drop(queueId);
   }
 
   /**
-   * Ends a user's readers that authenticated with these credentials. The queues remain for clients that can still sign in as
-   * the user.
+   * Ends the readers of a user on this node that authenticated with `credentials`. The queues remain for clients that can still
+   * sign in as the user.
    */
   revokeReaders(userId: number, credentials: RevokedCredentials): void {
     for (const { userId: owner, reader } of this.#queues.values()) {
@@ -241,7 +248,10 @@ export class QueueRegistry {
     }
   }
 
-  /** Ends readers here whose sessions have expired. If a session was extended meanwhile, its reader continues. */
+  /**
+   * Ends the readers on this node whose sessions have expired. If a session was extended after its end was last read, its
+   * reader continues.
+   */
   async #endLapsed(): Promise<void> {
     const now = this.#app.now().getTime();
     const readers = [...this.#queues.values()].flatMap(({ reader }) => reader ?? []);
@@ -288,7 +298,7 @@ export class QueueRegistry {
   }
 }
 
-/** Whether a reader authenticated with credentials that were revoked. */
+/** Returns whether a reader authenticated with credentials that were revoked. */
 function isBy({ sessionId }: ReaderAccess, credentials: RevokedCredentials): boolean {
   if (credentials === 'all') return true;
   return sessionId === undefined ? credentials === 'key' : credentials !== 'key' && credentials.includes(sessionId);

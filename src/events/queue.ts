@@ -3,20 +3,23 @@ import { BadEventQueueIdError } from './errors.ts';
 import type { ReadContext } from './log-tail.ts';
 import type { QueueOptions } from './view.ts';
 
-/**
- * The reason why a reader ends. `displaced`: a newer reader has taken the queue. `revoked`: the credentials are no longer
- * valid. `deleted`: the user deleted the queue. `stopping`: this node stops. `unavailable`: the database cannot be read here,
- * and the client should reconnect. An error means that the queue is lost.
- */
-export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | 'unavailable' | BadEventQueueIdError;
+/** Longest time in seconds without a reader after which a queue expires: a week. */
+export const MAX_IDLE_SECONDS = 604_800;
 
-/** The credentials that a reader authenticated with. */
+/**
+ * The reason why a reader of an event queue ends. `revoked`: the credentials are no longer valid. `deleted`: the user deleted
+ * the queue. `stopping`: this node stops. `unavailable`: the database cannot be read here, and the client should reconnect.
+ * `BadEventQueueIdError`: the queue cannot continue, or a newer reader has taken it.
+ */
+export type ReaderEnd = 'revoked' | 'deleted' | 'stopping' | 'unavailable' | BadEventQueueIdError;
+
+/** The credentials with which the client of a reader authenticated. */
 export interface ReaderAccess {
-  /** The session id. Undefined for an API key. */
+  /** Id of the session that authenticated the client. Undefined if an API key did. */
   readonly sessionId: number | undefined;
   /** Time at which the session ends, in milliseconds since 1970, as last read. Undefined if the credentials do not expire. */
   readonly endsAt: number | undefined;
-  /** Whether the credentials are still valid. Reads the database, and updates `endsAt`. */
+  /** Returns whether the credentials are still valid. Reads the database, and updates `endsAt`. */
   mayStay(): Promise<boolean>;
 }
 
@@ -29,13 +32,21 @@ export interface QueueReader {
 /** The columns of the database row that a queue is created from. */
 export type QueueRow = Pick<
   EventQueue,
-  'id' | 'realmId' | 'userId' | 'options' | 'idleTimeoutSecs' | 'startId' | 'ackedId' | 'scannedThrough' | 'readerEpoch'
+  | 'id'
+  | 'organizationId'
+  | 'userId'
+  | 'options'
+  | 'idleTimeoutSecs'
+  | 'startId'
+  | 'ackedId'
+  | 'scannedThrough'
+  | 'readerEpoch'
 >;
 
-/** A queue in the memory of this node: a cursor into the log, written to the database from time to time. */
+/** An event queue in the memory of this node: a position in the log, which is written to the database from time to time. */
 export class Queue {
   readonly id: string;
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly userId: number;
   readonly options: QueueOptions;
   readonly idleTimeoutMs: number;
@@ -43,8 +54,8 @@ export class Queue {
   epoch: number;
   reader: QueueReader | undefined;
   /**
-   * Times on the clock of `passedMs`: the last read, the last read that was written, and the last confirmation by the database
-   * that this node holds the queue.
+   * Times on the clock of `passedMs`. `lastActive` is the last read, and `writtenActive` the last read that was written to the
+   * database. `confirmed` is the last confirmation by the database that this node holds the queue.
    */
   lastActive: number;
   writtenActive: number;
@@ -57,7 +68,7 @@ export class Queue {
 
   constructor(row: QueueRow, now: number) {
     this.id = row.id;
-    this.realmId = row.realmId;
+    this.organizationId = row.organizationId;
     this.userId = row.userId;
     this.options = row.options as unknown as QueueOptions;
     this.idleTimeoutMs = row.idleTimeoutSecs * 1000;
@@ -76,19 +87,20 @@ export class Queue {
     return this.#acked;
   }
 
-  /** Id up to which the log has no event for this queue after `acked`. */
+  /** Id up to which the log contains no event for this queue besides the acknowledged ones. */
   get scanned(): number {
     return this.#scanned;
   }
 
   /**
-   * Returns the position to read from for a client that has all events up to `known`. Skips ids without events for this queue.
+   * Returns the position from which to read the log for a client that has all its events up to `known`. Skips ids without
+   * events for this queue.
    */
   positionFor(known: number): number {
     return known >= this.#acked ? Math.max(known, this.#scanned) : known;
   }
 
-  /** Records that the client has everything up to `id`. */
+  /** Records that the client has received all its events up to `id`. */
   acknowledge(id: number): void {
     if (id <= this.#acked) return;
     this.#acked = id;
@@ -109,11 +121,11 @@ export class Queue {
     if (this.#sent <= this.#acked) this.#scanned = Math.max(this.#scanned, position);
   }
 
-  /** Makes `reader` the queue's only reader. The previous one ends. */
+  /** Makes `reader` the queue's only reader. The previous reader ends. */
   take(reader: QueueReader): void {
     const before = this.reader;
     this.reader = reader;
-    before?.end('displaced');
+    before?.end(new BadEventQueueIdError(this.id, 'displaced'));
     if (this.#ending !== undefined) reader.end(this.#ending);
   }
 
@@ -129,15 +141,15 @@ export class Queue {
 }
 
 /**
- * Validates a position that a client sent.
+ * Validates the id of the last event that a client reports to have received.
  *
  * @param lastEventId -1 means the start of the queue.
- * @returns The id up to which the client has everything.
+ * @returns The id up to which the client has all its events.
  * @throws BadEventQueueIdError `from_future` if the log has not reached this id.
  */
 export async function checkPosition(app: ReadContext, queue: Queue, lastEventId: number): Promise<number> {
   if (lastEventId === -1) return queue.startId;
-  const tail = await app.hub.tail(queue.realmId);
+  const tail = await app.hub.tail(queue.organizationId);
   if (lastEventId > tail.through) await tail.fill();
   if (lastEventId > tail.through) throw new BadEventQueueIdError(queue.id, 'from_future');
   return Math.max(lastEventId, 0);

@@ -9,43 +9,43 @@ interface Stretch {
 }
 
 /**
- * The roles and subscriptions of one user at every id of the log above `#knownAfter`. Read from the database once, then updated
- * by each later event of the log. Live delivery and replay both use this object.
+ * The roles and subscriptions of one user at every id of the log above `#knownAfter`. They are read from the database once,
+ * then updated by each later event of the log. Live delivery and replay both use this object.
  */
 export class EventRecipient implements Listener {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly userId: number;
   readonly #stretches = new Map<number, Stretch[]>();
-  /** Ascending by id. */
+  /** Role changes of the user, ascending by event id. */
   readonly #roleChanges: { id: number; oldRole: number; newRole: number }[] = [];
   #role = 0;
-  /** The data is complete for ids above this. */
+  /** The roles and subscriptions are complete for event ids above this id. */
   #knownAfter = Number.POSITIVE_INFINITY;
-  /** Ends of subscriptions that were logged while a read was in progress. The read may not include them. */
+  /** Ends of subscriptions that were logged while a read was in progress. The result of the read may lack them. */
   #endings: { channelId: number; id: number }[] = [];
   #loading: Promise<void> = Promise.resolve();
 
-  constructor(realmId: number, userId: number) {
-    this.realmId = realmId;
+  constructor(organizationId: number, userId: number) {
+    this.organizationId = organizationId;
     this.userId = userId;
   }
 
   /**
    * Loads the roles and subscriptions for every id above `after`. The log tail must hold the recipient before this is called,
-   * so that no event logged during the read is missed: the tail applies its effects, and the result of the read is merged with
-   * them.
+   * so that no event that is logged during the read is missed. The tail applies the effects of such events, and the result of
+   * the read is merged with them.
    */
-  know(db: Db, after: number): Promise<void> {
-    this.#loading = this.#loading.catch(() => {}).then(() => this.#load(db, after));
+  load(db: Db, after: number): Promise<void> {
+    this.#loading = this.#loading.catch(() => {}).then(() => this.#read(db, after));
     return this.#loading;
   }
 
-  async #load(db: Db, after: number): Promise<void> {
+  async #read(db: Db, after: number): Promise<void> {
     if (after >= this.#knownAfter) return;
     // The role is read before the list of role changes. If a change commits between the two reads, the list contains it, and
     // the list takes precedence.
     const { role } = await db.user.findUniqueOrThrow({
-      where: { realmId_id: { realmId: this.realmId, id: this.userId } },
+      where: { organizationId_id: { organizationId: this.organizationId, id: this.userId } },
       select: { role: true },
     });
     const changes = await readRoleChanges(db, this, after);
@@ -55,6 +55,11 @@ export class EventRecipient implements Listener {
     for (const { channelId, id } of this.#endings) this.#end(channelId, id);
     this.#endings = [];
     this.#knownAfter = after;
+  }
+
+  /** Whether the roles and subscriptions at this id of the log have been read. */
+  isKnownAt(eventId: number): boolean {
+    return eventId > this.#knownAfter;
   }
 
   roleAt(eventId: number): number {
@@ -68,7 +73,10 @@ export class EventRecipient implements Listener {
     return stretches?.some(({ began, ended }) => began <= eventId && (ended === null || eventId < ended)) ?? false;
   }
 
-  /** Returns the subscription ranges that extend beyond `after`, for reading the log. */
+  /**
+   * Returns the ranges of ids in which the user was subscribed to a channel, if they extend beyond `after`. For reading the
+   * log.
+   */
   stretchesAfter(after: number): SubscriptionStretch[] {
     return [...this.#stretches].flatMap(([channelId, stretches]) =>
       stretches.filter(({ ended }) => ended === null || ended > after).map((stretch) => ({ channelId, ...stretch })),

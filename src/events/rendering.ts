@@ -10,8 +10,8 @@ export interface EventPiece {
   readonly id: number;
   readonly event: RenderedEvent;
   /**
-   * Source of the event projection: the whole part of the event that the viewer can see, even if `event` omits some of it.
-   * Undefined unless the event is defined with `facts`.
+   * Data from which GraphQL fields are answered without a database read (the event projection): everything in the event that
+   * the viewer can see, even if `event` omits some of it. Undefined unless the event is defined with `facts`.
    */
   readonly facts: unknown;
   /** `{"id": …, "type": …, …}`, serialized once for all viewers with the same rendering. */
@@ -31,18 +31,24 @@ interface Made {
 }
 
 /**
- * Maximum bytes of the caches of renderings and of results. Clients choose the options of their queues and the fields of
- * events, so the number of possible renderings is unlimited. Renderings that were not used recently are evicted, and made again
- * when needed. A process with a heap of less than a gigabyte keeps less.
+ * Maximum bytes of the cache of renderings, and of the cache of results computed from them. Clients choose the options of their
+ * queues and the fields of events, so the number of possible renderings is unlimited. Renderings that were not used
+ * recently are evicted, and rendered again when needed. A process with a heap of less than a gigabyte keeps less.
  */
 const MAX_RENDERED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
 const MAX_RESULT_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 
-/** Approximate bytes of the maps and objects around an entry. */
+/** A result that a maker, such as a GraphQL operation, computed from a rendered event. */
+export interface KeptResult {
+  /** Size in bytes. */
+  readonly length: number;
+}
+
+/** Approximate bytes that a cache entry takes in addition to its texts. */
 const OVERHEAD = 500;
 
 const made = new LRUCache<StoredEvent, Made>({ maxSize: MAX_RENDERED_BYTES, sizeCalculation: ({ bytes }) => bytes });
-const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>; readonly bytes: number }>({
+const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, KeptResult>; readonly bytes: number }>({
   maxSize: MAX_RESULT_BYTES,
   sizeCalculation: ({ bytes }) => bytes,
 });
@@ -50,8 +56,8 @@ const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>
 /**
  * Renders the event for `view`: as one event, several, or none. Renders once for each distinct view, not for each reader.
  *
- * If the result is several events, they use the last of the ids reserved for the event. An event whose rendering fails is a
- * bug: it is logged once and skipped, because it would block all later events forever.
+ * If the result is several events, they use the last of the ids reserved for the event. If the rendering fails, which is a bug,
+ * the event is logged once and skipped. Otherwise this event would block all later events forever.
  */
 export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): readonly EventPiece[] {
   let entry = made.get(stored);
@@ -95,7 +101,7 @@ function renderingsFor(renderings: Renderings, role: number, viewerClass: number
 }
 
 /**
- * Returns the approximate bytes of renderings: twice the length of their JSON text, because the objects from which it was made
+ * Returns the approximate bytes of renderings: twice the length of their JSON text. The objects from which the text was made
  * take about as much memory as the text.
  */
 const sizeOf = (pieces: readonly EventPiece[]) =>
@@ -112,26 +118,37 @@ function toPieces(
 }
 
 /**
- * Returns the cached result that `maker`, such as a GraphQL operation, made of a rendered event. Undefined if there is none, or
- * it was evicted.
+ * Returns the cached result that `maker`, such as a GraphQL operation, computed from a rendered event. Undefined if there is
+ * none, or it was evicted. `R` must be the type of the results that the maker caches.
  */
-export const keptResult = (piece: EventPiece, maker: object): Buffer | undefined =>
-  results.get(piece)?.byMaker.get(maker);
+export const keptResult = <R extends KeptResult>(piece: EventPiece, maker: object): R | undefined =>
+  results.get(piece)?.byMaker.get(maker) as R | undefined;
 
 /**
- * Caches the result that `maker` made of a rendered event, within the memory limit. It is used for all readers that are sent
- * this rendering.
+ * Caches the result that `maker`, such as a GraphQL operation, computed from a rendered event, within the memory limit. All
+ * readers that receive this rendering share the result. Replaces the maker's previous result for the rendered event.
  */
-export function keepResult(piece: EventPiece, maker: object, result: Buffer): void {
-  const { byMaker, bytes } = results.get(piece) ?? { byMaker: new Map<object, Buffer>(), bytes: piece.json.length };
-  // Copied: a slice of the pool that Node shares among short buffers would keep 64 KiB from being freed.
-  const own = Buffer.allocUnsafeSlow(result.length);
-  result.copy(own);
-  byMaker.set(maker, own);
-  results.set(piece, { byMaker, bytes: bytes + result.length + OVERHEAD });
+export function keepResult(piece: EventPiece, maker: object, result: KeptResult): void {
+  const { byMaker, bytes } = results.get(piece) ?? { byMaker: new Map<object, KeptResult>(), bytes: piece.json.length };
+  const previous = byMaker.get(maker);
+  const added = result.length - (previous?.length ?? -OVERHEAD);
+  byMaker.set(maker, result);
+  results.set(piece, { byMaker, bytes: bytes + added });
 }
 
-/** Drops the cached results that makers made of an event's renderings. After live delivery, few readers need them again. */
+/** Returns a copy in memory of its own. A slice of the pool that Node shares among short buffers would keep 64 KiB in memory. */
+export function inOwnMemory(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
+}
+
+/** Drops the cached result that `maker` computed from a rendered event. */
+export function forgetResult(piece: EventPiece, maker: object): void {
+  results.get(piece)?.byMaker.delete(maker);
+}
+
+/** Drops the cached results of an event's renderings. After live delivery, few readers need these results again. */
 export function forgetResults(stored: StoredEvent): void {
   for (const byClass of made.peek(stored)?.renderings.values() ?? []) {
     for (const byOptions of byClass.values()) {

@@ -1,24 +1,30 @@
 import { databaseNow } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
+import { MAX_IDLE_SECONDS } from './queue.ts';
 import type { QueueRegistry } from './queue-registry.ts';
 
-/** Interval between two sweeps. Several nodes can sweep at the same time without harm. */
+/** Interval between two runs of `sweep`, in milliseconds. Several nodes can run it at the same time without harm. */
 const SWEEP_MS = 60_000;
 /**
- * Age below which events are never pruned. A client that registers reads its state shortly before its queue exists, and the new
- * queue needs all events after that state.
+ * Age, in milliseconds, below which events are never pruned. A client that registers reads its state shortly before its queue
+ * exists, and the new queue needs all events after that state.
  */
 const MIN_AGE_MS = 600_000;
-/** Age at which ephemeral events are deleted. Replay skips typing and presence after a minute. */
+/**
+ * Age, in milliseconds, at which ephemeral events, such as typing and presence, are deleted. Replay skips them after a minute.
+ */
 const EPHEMERAL_MS = 120_000;
 const TOMBSTONE_MS = 30 * 86_400_000;
-/** Lifetime of stored responses. Longer than the documented day, so that a slightly later retry still gets its response. */
-const IDEMPOTENCY_MS = 2 * 86_400_000;
-/** Retention of deleted messages. */
+/**
+ * Lifetime, in milliseconds, of stored responses to requests with an idempotency key: a day longer than the longest idle queue.
+ * A client that resumes its queue can then repeat every request whose response it did not receive.
+ */
+const IDEMPOTENCY_MS = MAX_IDLE_SECONDS * 1_000 + 86_400_000;
+/** Age, in milliseconds, at which the operator's copies of deleted messages are erased. */
 const ARCHIVE_MS = 30 * 86_400_000;
 const BATCH = 5_000;
 
-/** A log context with the queues that read the log. */
+/** The parts of a running service that `sweep` needs, with the event queues. */
 interface SweepContext extends LogContext {
   readonly queues: Pick<QueueRegistry, 'expire'>;
 }
@@ -44,7 +50,7 @@ export async function sweep(app: SweepContext): Promise<void> {
 async function pruneLog({ db, config }: LogContext, now: number): Promise<void> {
   const young = new Date(now - MIN_AGE_MS);
   const old = new Date(now - config.logRetentionMs);
-  const realms = await db.$queryRaw<{ realm_id: number; prune_through: bigint }[]>`
+  const organizations = await db.$queryRaw<{ realm_id: number; prune_through: bigint }[]>`
     SELECT c.realm_id, LEAST(
         -- Zero, because LEAST ignores null: if no event is old enough, none is pruned.
         COALESCE((SELECT e.id FROM event e WHERE e.realm_id = c.realm_id AND e.created_at < ${young}
@@ -54,9 +60,9 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
                     WHERE q.realm_id = c.realm_id AND q.ended_at IS NULL), c.last_id),
           (SELECT e.id FROM event e WHERE e.realm_id = c.realm_id AND e.created_at < ${old}
            ORDER BY e.created_at DESC, e.id DESC LIMIT 1),
-          c.last_id - ${config.logRowsPerRealm})) AS prune_through
+          c.last_id - ${config.logRowsPerOrganization})) AS prune_through
     FROM event_counter c WHERE c.last_id > c.pruned_through`;
-  for (const { realm_id, prune_through } of realms) {
+  for (const { realm_id, prune_through } of organizations) {
     if (prune_through === null) continue;
     const through = Number(prune_through);
     // The bound is recorded before rows are deleted. A reader that checks the bound after its read therefore always detects a
@@ -68,14 +74,15 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
 }
 
 /**
- * Deletes the events that are recorded as pruned, and role changes as old as these, also those of a sweep whose node stopped before
- * the deletion.
+ * Deletes the events that are recorded as pruned, and the role changes up to the same id. This includes events of an earlier
+ * sweep whose node stopped before it deleted them.
  */
 async function deletePruned(db: LogContext['db']): Promise<void> {
-  const realms = await db.$queryRaw<{ realm_id: number; pruned_through: bigint }[]>`
+  const organizations = await db.$queryRaw<{ realm_id: number; pruned_through: bigint }[]>`
     SELECT c.realm_id, c.pruned_through FROM event_counter c
-    WHERE EXISTS (SELECT FROM event e WHERE e.realm_id = c.realm_id AND e.id <= c.pruned_through)`;
-  for (const { realm_id, pruned_through: through } of realms) {
+    -- The oldest event of each organization, because the planner would read all events for an EXISTS.
+    WHERE (SELECT e.id FROM event e WHERE e.realm_id = c.realm_id ORDER BY e.id LIMIT 1) <= c.pruned_through`;
+  for (const { realm_id, pruned_through: through } of organizations) {
     // Replay reads only the role changes after its position, which is never below the bound.
     await db.$executeRaw`DELETE FROM role_change WHERE realm_id = ${realm_id} AND event_id <= ${through}`;
     for (let deleted = BATCH; deleted === BATCH; ) {
@@ -86,23 +93,34 @@ async function deletePruned(db: LogContext['db']): Promise<void> {
   }
 }
 
-/** Runs `sweep` about once a minute until stopped. Failures are logged. */
-export function startSweeping(app: SweepContext): { stop(): void } {
+/**
+ * Runs `sweep` about once a minute until stopped. Failures are logged.
+ *
+ * @returns An object whose `stop` returns a promise that resolves when no sweep is running.
+ */
+export function startSweeping(app: SweepContext): { stop(): Promise<void> } {
   let timer: NodeJS.Timeout;
   let stopped = false;
+  let running: Promise<void> = Promise.resolve();
   const tick = async () => {
     try {
       await sweep(app);
     } catch (error) {
       app.log.warn({ err: error }, 'event log pruning failed, retrying');
     }
-    if (!stopped) timer = setTimeout(tick, SWEEP_MS).unref();
+    if (!stopped) schedule();
   };
-  timer = setTimeout(tick, SWEEP_MS).unref();
+  const schedule = () => {
+    timer = setTimeout(() => {
+      running = tick();
+    }, SWEEP_MS).unref();
+  };
+  schedule();
   return {
     stop() {
       stopped = true;
       clearTimeout(timer);
+      return running;
     },
   };
 }

@@ -1,13 +1,13 @@
 import type { Audience } from './audience.ts';
-/** One event in the log. */
+/** One event of an organization's event log. */
 export interface StoredEvent {
-  /** Ascending within the organization, in the order of commits. */
+  /** Id of the event. Ids ascend within an organization, in the order of commits. */
   readonly id: number;
   readonly type: string;
   readonly op: string | null;
   readonly payload: unknown;
   readonly audience: Audience;
-  /** Number of ids taken: `id - width + 1` to `id`. */
+  /** Number of ids that the event takes: `id - width + 1` to `id`. */
   readonly width: number;
   readonly ephemeral: boolean;
   readonly createdAt: Date;

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ChatError } from '../platform/errors.ts';
+import { keepingSpan } from '../platform/tracing.ts';
 import { receives } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
@@ -17,11 +18,11 @@ const detached = AsyncLocalStorage.snapshot();
 
 /** The destination of a stream's events: a socket or a response. */
 export interface StreamSink {
-  /** Whether the events can be sent as they are, without a read for this client. */
+  /** Returns whether the events can be sent as they are, without a database read for this client. */
   isReady(pieces: readonly EventPiece[]): boolean;
   /**
-   * Loads the data that the sink needs to write the next events: for all of them, or for the first ones that fit into the
-   * limit.
+   * Loads the data that the sink needs to write the next events. If the data for all events would exceed the sink's limit,
+   * loads the data for the first events only.
    *
    * @returns Number of prepared events, at least one. Rejects if the data cannot be loaded now.
    */
@@ -32,7 +33,7 @@ export interface StreamSink {
    * Resolves when the client has read enough of the sent data. Awaited only while the stream reads missed events page by page.
    */
   writable(): Promise<void>;
-  /** Ends the output, because the stream is over. */
+  /** Ends the output to the client, because the stream has ended for the reason `why`. */
   end(why: ReaderEnd): void;
 }
 
@@ -46,7 +47,8 @@ export function piecesFor(
 }
 
 /**
- * The viewer and options that one event is rendered for. A class keeps the instances cheap: one is created for every delivery.
+ * The viewer and options that one event is rendered for. It is a class, because one instance is created for every delivery, and
+ * instances of classes are cheap.
  */
 class ReaderView implements EventView {
   readonly role: number;
@@ -65,24 +67,27 @@ class ReaderView implements EventView {
     this.#recipient = recipient;
   }
 
-  /** Computed on demand, because few kinds of events need it. */
+  /** Whether the user is in the audience of the event. Computed on demand, because few kinds of events need it. */
   get isRecipient(): boolean {
     return !this.options.allPublicChannels || receives(this.#event.audience, this.#recipient, this.#event.id, false);
   }
 }
 
-/** Delay before a failed heartbeat is retried. It is short, because clients time out soon after a heartbeat is due. */
+/**
+ * Delay before a failed heartbeat is retried, in milliseconds. It is short, because clients time out soon after a heartbeat is
+ * due.
+ */
 export const HEARTBEAT_RETRY_MS = 1_000;
 
 /**
- * If the client takes longer than this to read the sent data, its access is checked again. During shorter waits the log tail
- * stays open, and a revocation ends the stream.
+ * Maximum time, in milliseconds, that a client takes to read the sent data without a new check of its credentials. During
+ * shorter waits the log tail stays open, and a revocation ends the stream.
  */
 const LONG_MS = 1_000;
 
 /**
- * Returns the silence before a heartbeat, in milliseconds. Adds up to 22 % at random, so that heartbeats of many clients do not
- * coincide.
+ * Returns the time, in milliseconds, after the last sent event at which a heartbeat is due. Adds up to 22 % at random, so that
+ * heartbeats of many clients do not coincide.
  */
 export function heartbeatDelay({ config }: LogContext): number {
   return config.heartbeatMs * (1 + Math.random() * 0.22);
@@ -101,12 +106,13 @@ export class EventStream implements LiveReader, QueueReader {
   #recipient!: EventRecipient;
   /** Id up to which every event for this queue was sent. */
   #position: number;
-  /** Id of the last event or heartbeat that was sent. At first, the id up to which the client has everything. */
+  /** Id of the last event or heartbeat that was sent. At first, the id up to which the client has all its events. */
   #lastSent: number;
   #over = false;
   /**
-   * Whether access must be checked again. An attached reader is notified of a revocation. A reader misses revocations that
-   * occur before it took the queue, or while no log tail is open. A tail is closed if no reader is attached to it for a while.
+   * Whether the credentials of the client must be checked again. An attached reader is notified of a revocation. A reader
+   * misses revocations that occur before it took the queue, or while no log tail is open. A tail is closed if no reader is
+   * attached to it for a while.
    */
   #mayBeRevoked = true;
   notifiedThrough = Number.POSITIVE_INFINITY;
@@ -138,7 +144,7 @@ export class EventStream implements LiveReader, QueueReader {
     return this.queue.options;
   }
 
-  /** The last id sent: an acknowledgement of everything sent so far acknowledges this id. */
+  /** Id of the last event or heartbeat that was sent. By acknowledging it, the client acknowledges everything that was sent. */
   get lastSent(): number {
     return this.#lastSent;
   }
@@ -174,13 +180,13 @@ export class EventStream implements LiveReader, QueueReader {
     while (!this.#over) {
       // The log tail is requested again for each page: between two pages of a slow client, no reader is attached, and the tail
       // may drop the recipient.
-      this.#tail = await this.#app.hub.tail(this.queue.realmId);
+      this.#tail = await this.#app.hub.tail(this.queue.organizationId);
       if (this.#mayBeRevoked) {
         if (!(await this.access.mayStay())) return this.#finish('revoked');
         this.#mayBeRevoked = false;
       }
       this.#recipient = await this.#tail.recipient(this.queue.userId, this.#position);
-      // The log was reset to an earlier state during a read: new events would have ids that the client has already received.
+      // If the log was reset to an earlier state during a read, new events would have ids that the client has already received.
       if (this.#position > this.#tail.through) return this.broken();
       const page = await readPage(this.#app, this.#tail, {
         recipient: this.#recipient,
@@ -231,7 +237,7 @@ export class EventStream implements LiveReader, QueueReader {
       this.#attached = false;
       this.#tail.detach(this);
       // Runs outside the context of the request that made the change, in which `receive` may be called.
-      void detached(() => this.#catchUp());
+      void detached(keepingSpan(() => this.#catchUp()));
     }
   }
 

@@ -1,8 +1,8 @@
 import { shareOfHeap } from '../platform/memory.ts';
 
 /**
- * Part of the heap limit that the counted bytes of all log tails may reach. Only the JSON text of events is counted, and their
- * objects take up to three times as many bytes. So more than half of the heap remains for requests.
+ * Maximum share of the heap limit that the counted bytes of all log tails take. Only the JSON text of events is counted, and
+ * their objects take up to three times as many bytes. So more than half of the heap remains for requests.
  */
 const SHARE_OF_HEAP = 1 / 8;
 /** Approximate bytes of an event besides its payload, so that many small events are not undercounted. */
@@ -14,7 +14,10 @@ export interface EventHolder {
   giveUp(bytes: number): void;
 }
 
-/** Returns the bytes that one event adds to the counted size of a log tail: those of its payload, and a fixed overhead. */
+/**
+ * Returns the number of bytes that one event adds to the counted size of a log tail: the bytes of its payload and a fixed
+ * overhead.
+ */
 export const weightOf = ({ bytes }: { readonly bytes: number }): number => bytes + EVENT_BYTES;
 
 /**
@@ -23,16 +26,16 @@ export const weightOf = ({ bytes }: { readonly bytes: number }): number => bytes
  */
 export class TailMemory {
   readonly #limit: number;
-  /** Bytes of each holder, the least recently used first. */
+  /** Number of bytes that each holder has in memory. The least recently used holder is first. */
   readonly #held = new Map<EventHolder, number>();
   #bytes = 0;
 
-  /** @param limit Bytes. */
+  /** @param limit Maximum bytes of all log tails together. */
   constructor(limit = shareOfHeap(SHARE_OF_HEAP)) {
     this.#limit = limit;
   }
 
-  /** Bytes held by all holders. */
+  /** Bytes of events that all holders together have in memory. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -45,7 +48,7 @@ export class TailMemory {
     this.#held.set(holder, held);
   }
 
-  /** Records the current bytes of a holder. Never releases memory: `makeRoom` does. */
+  /** Records the current bytes of a holder. Releases no memory, unlike `makeRoom`. */
   note(holder: EventHolder, bytes: number): void {
     this.#bytes += bytes - (this.#held.get(holder) ?? 0);
     if (bytes === 0) this.#held.delete(holder);

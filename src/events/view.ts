@@ -35,7 +35,7 @@ export interface RenderOptions {
 
 /** The options that a queue was registered with. Stored with the queue. */
 export interface QueueOptions extends RenderOptions {
-  /** The event types to deliver; null: all. Heartbeats are always sent. */
+  /** Types of the events that are delivered. Null: all types. Heartbeats are always sent. */
   readonly eventTypes: readonly string[] | null;
   readonly allPublicChannels: boolean;
   /** Terms that a message must all match to be delivered. Other events are not filtered. */
@@ -47,7 +47,7 @@ export interface EventView {
   readonly role: number;
   /** Renderings may read `userId`, `isRecipient` and `queueId` only if the event type is defined with `perUser`. */
   readonly userId: number;
-  /** Whether the user is in the audience of the event. False if only a queue for all public channels receives it. */
+  /** Whether the user is in the audience. False if only the queue's option `allPublicChannels` selects the event. */
   readonly isRecipient: boolean;
   readonly queueId: string;
   readonly options: RenderOptions;

@@ -15,8 +15,8 @@ const documented = new Map<string, DocumentedEvent>();
 const nameOf = (type: unknown, op: unknown) => `${type}/${op ?? ''}`;
 
 /**
- * Documents the content and recipients of a kind of event, next to its `defineEvent`. The reference is generated from this, and
- * tests check every event against it.
+ * Documents the content and recipients of a kind of event, next to its `defineEvent`. The events reference is generated from
+ * this documentation, and tests check every event against it.
  *
  * @param fields Fields of the event besides `id`, `type` and `op`.
  * @throws Error if the kind of event is documented already.
