@@ -10,15 +10,18 @@ const compressAsGzip = promisify(gzip);
 export type Coding = 'br' | 'gzip';
 const CODINGS: readonly Coding[] = ['br', 'gzip'];
 
-/** Size of the smallest response that is compressed. A shorter response fits into one network packet even uncompressed. */
+/**
+ * Minimum size in bytes of a response that is compressed. A shorter response fits into one network packet even uncompressed.
+ */
 const MIN_BYTES = 1_024;
 /**
- * Size of the largest response that is compressed. Only the GraphiQL page and lists of the longest messages come near this
- * size.
+ * Maximum size in bytes of a response that is compressed. Only the GraphiQL page and lists of the longest messages come near
+ * this size.
  */
 const MAX_BYTES = 32 * 1024 * 1024;
 /**
- * Size above which a body is compressed at a lower quality. This takes a tenth of the time and makes the result a fifth longer.
+ * Maximum size in bytes of a body that is compressed at the normal quality. A longer body is compressed at a lower quality,
+ * which takes a tenth of the time and makes the result a fifth longer.
  */
 const LONG_BYTES = 1024 * 1024;
 /**
@@ -31,7 +34,10 @@ const AT_ONCE = 8;
 export const COMPRESSIBLE =
   /^(text\/(?!event-stream)|application\/([\w.-]+\+)?(json|xml|javascript)\b|image\/svg\+xml)/i;
 
-/** The compression effort: `each` for a single response, `once` (slower) for content that all responses share. */
+/**
+ * The effort with which content is compressed. `each`: fast, for the body of a single response. `once`: slow, for content that
+ * is compressed once and then sent in many responses.
+ */
 export type Effort = 'each' | 'once';
 
 /**
@@ -44,7 +50,7 @@ export function codingOf(accepted: IncomingHttpHeaders['accept-encoding']): Codi
   return CODINGS.find((coding) => (named.get(coding) ?? named.get('*') ?? 0) > 0);
 }
 
-/** Compresses a complete body. It runs in the thread pool, so that it does not block the event loop. */
+/** Compresses a complete body. The compression runs in the thread pool, so that it does not block the event loop. */
 export function compress(bytes: Uint8Array, coding: Coding, effort: Effort): Promise<Buffer<ArrayBuffer>> {
   if (coding === 'gzip') return compressAsGzip(bytes, { level: effort === 'once' ? 9 : 5 });
   const isLong = bytes.length > LONG_BYTES;
@@ -57,8 +63,10 @@ let underWay = 0;
 
 /**
  * Makes a response compress its body if the client accepts a supported coding. Only text of at least `MIN_BYTES` that is not
- * compressed yet is compressed. A response prevents it by `Cache-Control: no-transform`, for example a page that contains a
- * secret beside text that other users chose. Event streams are not compressed, because their events would not be flushed.
+ * compressed yet is compressed. Event streams are not compressed, because their events would not be flushed.
+ *
+ * A response with `Cache-Control: no-transform` is not compressed either. A page sends this header if it contains a secret
+ * beside text that other users chose.
  *
  * A response that may be compressed is buffered: nothing is sent before the whole body is available.
  */
@@ -67,7 +75,7 @@ export function compressAnswer({ method, headers }: IncomingMessage, outgoing: S
   if (coding !== undefined && method !== 'HEAD') new HeldAnswer(outgoing, coding).hold();
 }
 
-/** Status and headers of a response. */
+/** The status and the headers of a response. */
 interface Head {
   readonly status: number;
   readonly fields: OutgoingHttpHeaders;
@@ -79,7 +87,7 @@ class HeldAnswer {
   readonly #coding: Coding;
   /** The methods of the response as they were before `hold` replaced them. */
   readonly #real: Pick<ServerResponse, 'writeHead' | 'flushHeaders' | 'write' | 'end'>;
-  /** Undefined until the headers are set, and also if they rule out compression. */
+  /** Status and headers of the response, if they are set and allow compression. Otherwise undefined. */
   #head: Head | undefined;
   readonly #pieces: Uint8Array[] = [];
   #size = 0;
@@ -92,8 +100,8 @@ class HeldAnswer {
   }
 
   /**
-   * Replaces the methods that write the response, so that its content is buffered. They are restored when it is clear that the
-   * response is sent uncompressed, or when its body is complete.
+   * Replaces the methods that write the response, so that its content is buffered. The original methods are restored when it is
+   * clear that the response is sent uncompressed, or when its body is complete.
    */
   hold(): void {
     const outgoing = this.#outgoing;
@@ -194,8 +202,8 @@ class HeldAnswer {
 const NOTHING = new Uint8Array();
 
 /**
- * Returns the headers among the arguments of `writeHead`; undefined if they are an array, because an array can contain a name
- * twice.
+ * Returns the headers among the arguments of `writeHead`. Undefined if the headers are an array, because an array can contain
+ * the same header name twice.
  */
 function fieldsIn(rest: readonly unknown[]): OutgoingHttpHeaders | undefined {
   const fields = rest.find((part) => typeof part === 'object' && part !== null) ?? {};

@@ -5,42 +5,56 @@ import type { Config } from '../platform/config.ts';
 import { askedDatabase, askedSchema } from '../platform/db/schema.ts';
 import { urlOf } from '../platform/hosts.ts';
 
-/** The client of an HTTP request, which may be a browser. */
+/** Access to the headers of an HTTP request and to the cookies of its response. The client need not be a browser. */
 export interface Browser {
-  /** Returns a request header by its lower-case name. */
+  /** Returns a request header by its lower-case name; undefined if the request does not have it. */
   header(name: string): string | undefined;
   /** Adds a Set-Cookie header to the response. @param cookie Value of the header, as returned by `setCookie`. */
   setCookie(cookie: string): void;
 }
 
 /** The configuration that the names of cookies depend on. */
-export type CookieNameConfig = Pick<Config, 'port' | 'externalHost' | 'externalScheme' | 'databaseUrl' | 'secretKey'>;
+export type CookieNameConfig = Pick<
+  Config,
+  'port' | 'externalHost' | 'externalScheme' | 'databaseUrl' | 'databaseNames' | 'secretKey'
+>;
 
 /**
  * Returns the name of a cookie of the service. Browsers send a cookie to every port of a host, so the name must differ between
- * services, but not between the nodes of one service. It contains the port of EXTERNAL_HOST, if that is set. Otherwise it
- * contains an id of the database, which nodes at several ports can share; or the listening port, if the database is embedded.
+ * services, but not between the nodes of one service.
+ *
+ * If EXTERNAL_HOST is set, the name contains the port of this host. Otherwise the name contains an id of the database, because
+ * nodes of one service can listen on several ports. If the database is embedded, the name contains the listening port.
+ *
+ * @param purpose A word that distinguishes the cookie from other cookies of the service, such as `session`.
  */
 export function cookieName(config: CookieNameConfig, purpose: string): string {
-  const { externalHost, databaseUrl, secretKey } = config;
+  const { externalHost, databaseUrl, databaseNames, secretKey } = config;
   if (externalHost !== undefined || databaseUrl === undefined || secretKey === undefined) {
     return portCookieName(config, purpose);
   }
-  return `chat-${purpose}-${databaseId(databaseUrl, secretKey)}`;
+  return `chat-${purpose}-${databaseId(databaseNames ?? askedNames(databaseUrl), secretKey)}`;
 }
 
-/** Returns the name of a cookie that contains the port that clients connect to. */
+/** Returns a cookie name that contains the port to which clients connect. The name omits the default port of the scheme. */
 export function portCookieName(config: CookieNameConfig, purpose: string): string {
   const { port } = new URL(urlOf(config, ''));
   return port === '' ? `chat-${purpose}` : `chat-${purpose}-${port}`;
 }
 
+/** Returns the names of the database and of the schema in a connection string. */
+const askedNames = (databaseUrl: string): readonly [string | undefined, string | undefined] => [
+  askedDatabase(databaseUrl),
+  askedSchema(databaseUrl),
+];
+
 /**
- * Returns an id of a database. User, password, host and options are ignored, because nodes can connect in different ways. The
- * id does not reveal the key.
+ * Returns an id of the tables of a service. It depends on the names that the database server reports. The connection strings of
+ * the nodes of one service can differ: in user and host, in an alias of the database at a connection pooler, and in the way that
+ * they select the schema (`?schema=`, `search_path`). The id is computed with SECRET_KEY, but does not reveal this key.
  */
-function databaseId(databaseUrl: string, secretKey: string): string {
-  const names = ['cookie names', askedDatabase(databaseUrl), askedSchema(databaseUrl)];
+function databaseId([database, schema]: readonly [string | undefined, string | undefined], secretKey: string): string {
+  const names = ['cookie names', database, schema === 'public' ? undefined : schema];
   return createHmac('sha256', secretKey).update(JSON.stringify(names)).digest('hex').slice(0, 12);
 }
 

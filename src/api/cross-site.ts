@@ -6,12 +6,12 @@ import { cookieName, readCookie } from './cookies.ts';
 import { headersOf, type ReadHeader, sessionTokenIn } from './sessions.ts';
 
 /**
- * Purpose of a cookie, for `cookieName`: the cookie with which a browser can open the pages that contain the API key of the
- * demo owner.
+ * The argument `purpose` of `cookieName` for the cookie of the demo. A browser with this cookie can open the pages that contain
+ * the API key of the demo owner.
  */
 export const SIGNED_IN_COOKIE = 'start';
 
-/** The error for a request that a page of another site made a browser send with stored credentials. */
+/** The error for a cross-site request: a page of another site made the user's browser send it. */
 export class CsrfFailedError extends defineError(
   'CSRF_FAILED',
   () => ({ message: 'CSRF error: the request comes from a page of another site', data: { reason: 'cross-site' } }),
@@ -22,14 +22,16 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 /**
  * Refuses requests that a page of another site makes a browser send with the user's stored credentials. This applies to
- * requests that can change data, to upgrades, and to GraphQL operations, which can take over queues and use up the budget.
- * Pages of the origins in `ALLOWED_ORIGINS` count as pages of this site. Pages of other origins cannot open a socket, whatever
- * their credentials.
+ * requests that can change data, to WebSocket upgrades, and to all GraphQL operations. Even a query uses up the user's budget
+ * of requests, and a subscription can take over an event queue. Pages of the origins in `ALLOWED_ORIGINS` count as pages of
+ * this site. Pages of other origins cannot open a WebSocket, whatever their credentials.
  *
  * Credentials that a program sent explicitly are accepted from any origin: a bearer token, the credentials in
  * `connection_init`, and Basic without `Sec-Fetch-*` headers. A browser always sends these headers, and no script can omit
  * them.
  *
+ * @param options.isUpgrade Whether the request is a WebSocket upgrade.
+ * @param options.isOperation Whether the path is /graphql.
  * @throws CsrfFailedError if the request is refused.
  */
 export function requireOwnSite(
@@ -38,7 +40,7 @@ export function requireOwnSite(
   { isUpgrade = false, isOperation = false } = {},
 ): void {
   if (isUpgrade && isForeignPage(config, headersOf(headers))) throw new CsrfFailedError();
-  // A request by which a browser opens a page executes no operation, even if its URL contains one.
+  // If a browser opens a page by this request, no operation is executed, even if the URL contains one.
   const isRead = isOperation ? headers['sec-fetch-mode'] === 'navigate' : true;
   if (SAFE_METHODS.has(method) && isRead && !isUpgrade) return;
   const credentials = ambientCredentials(config, headers);
@@ -58,19 +60,19 @@ export function requireOwnPage(config: Config, header: ReadHeader): void {
 }
 
 /**
- * Whether the request comes from a web page of another origin. Installed programs send no Origin header, or an origin that is
- * neither http nor https.
+ * Returns whether the request comes from a web page of another origin. Installed programs send no Origin header, or an origin
+ * that is neither http nor https.
  */
 const isForeignPage = (config: Config, header: ReadHeader): boolean =>
   /^https?:/i.test(header('origin') ?? '') && !isOwnSite(config, header);
 
-/** Whether the request has `Sec-Fetch-*` headers, which browsers send. */
+/** Returns whether the request has `Sec-Fetch-*` headers, which browsers send. */
 const isOfBrowser = (headers: IncomingHttpHeaders) =>
   Object.keys(headers).some((name) => name.startsWith('sec-fetch-'));
 
 /**
- * Returns the kind of credentials that a browser may have added without the page providing them. Undefined if the credentials
- * were sent explicitly, or if there are none.
+ * Returns the type of the credentials that a browser may have added by itself: stored Basic credentials, or a cookie. Undefined
+ * if the credentials were sent explicitly, or if there are none.
  */
 function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basic' | 'cookie' | undefined {
   const { authorization, cookie } = headers;
@@ -81,9 +83,11 @@ function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basi
 }
 
 /**
- * Whether the requesting page has the origin of the requested URL or an allowed origin. `Sec-Fetch-Site` takes precedence,
- * because Origin is less reliable: Origin is "null" for forms of pages that send no referrer, and behind some proxies its host
- * differs from the Host header.
+ * Returns whether the requesting page has the origin of the requested URL or an allowed origin. Also true if no page made the
+ * request, or if the request has neither `Sec-Fetch-Site` nor Origin.
+ *
+ * `Sec-Fetch-Site` takes precedence, because Origin is less reliable. Origin is "null" for forms of pages that send no
+ * referrer. Behind some proxies, the host in Origin differs from the Host header.
  */
 function isOwnSite(config: Config, header: ReadHeader): boolean {
   const [origin, host, site] = [header('origin'), header('host'), header('sec-fetch-site')];
@@ -95,7 +99,7 @@ function isOwnSite(config: Config, header: ReadHeader): boolean {
   return asking !== undefined && asking !== '' && [host?.toLowerCase(), knownHost(config, host)].includes(asking);
 }
 
-/** Returns the public host of the organization that a Host header names; undefined if the header names none. */
+/** Returns the public host of the organization that a Host header names; undefined if the header names no organization. */
 function knownHost(config: Config, host: string | undefined): string | undefined {
   try {
     return hostOf(config, subdomainOf(config, host));
@@ -104,22 +108,26 @@ function knownHost(config: Config, host: string | undefined): string | undefined
   }
 }
 
-/** Methods that a page can send to any site without a preflight request. `SIMPLE_TYPES` are the content types. */
+/**
+ * Methods that a page can use in a request to any site without a preflight request. The content type of such a request must be
+ * in `SIMPLE_TYPES`.
+ */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
 const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 /**
- * Headers that GraphQL clients send only to trigger a preflight request. The first is defined by the multipart request
- * specification. Apollo clients send the other two, because Apollo servers require them. urql sends none by default.
+ * Headers that GraphQL clients send only to trigger a preflight request. The multipart request specification defines the first
+ * header. Apollo clients send the second and the third header, because Apollo servers require them. By default, urql sends no
+ * such header.
  */
 export const PREFLIGHT_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name'];
-/** Headers that trigger a preflight request, each of them alone. */
+/** Request headers with which a browser must send a preflight request first. A single one of them has this effect. */
 const UNUSUAL_HEADERS = ['x-requested-with', 'idempotency-key', ...PREFLIGHT_HEADERS];
 
 /**
- * Whether the request comes from an installed program whose pages have an origin with its own scheme. The origins of files, of
- * browser extensions and "null" can also belong to a page in a browser, such as a sandboxed frame. A request from one of these
- * origins is accepted only if a browser would have to send a preflight request first. This server refuses that preflight
- * request, so the sender is not a browser.
+ * Returns whether the request comes from an installed program whose pages have an origin with its own scheme. The origins of
+ * files, of browser extensions and "null" can also belong to a page in a browser, such as a sandboxed frame. A request from
+ * one of these origins is accepted only if a browser would have to send a preflight request first. This server refuses that
+ * preflight request, so the sender is not a browser.
  */
 function isOfProgram(method: string, headers: IncomingHttpHeaders): boolean {
   // In other modes (forms, images, sockets), the request contains nothing that a script has chosen.

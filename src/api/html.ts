@@ -141,15 +141,15 @@ document.addEventListener('click', async ({ target }) => {
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Features of a page that affect its headers. */
-interface Doings {
+/** Properties of a page that determine its headers. */
+interface PageProperties {
   /** Whether the page has a form that submits to this server. Otherwise forms are blocked. */
   readonly hasForm?: boolean;
   /** The page's own script, as passed to `page`. If given, scripts of the page can send requests to this server. */
   readonly script?: string;
   /**
-   * Whether the page contains a secret beside text that a visitor can choose. Such a page must not be compressed: its length
-   * would reveal the secret letter by letter.
+   * Whether the page contains a secret beside text that a visitor can choose. Such a page must not be compressed: the length of
+   * the compressed page would reveal the secret letter by letter.
    */
   readonly hasSecret?: boolean;
 }
@@ -157,7 +157,7 @@ interface Doings {
 const INLINE_SCRIPT = /<script>([\s\S]*?)<\/script>/g;
 
 /** Headers of every page, except its content security policy. They prevent framing, referrers and access from other origins. */
-export const APART = {
+export const ISOLATION_HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -194,14 +194,18 @@ export const applicationHeaders = (page: string): Readonly<Record<string, string
     "form-action 'self'",
     "frame-ancestors 'none'",
   ].join('; '),
-  ...APART,
+  ...ISOLATION_HEADERS,
 });
 
 /**
  * Returns the headers of a page that is not cached and loads nothing from other hosts. The only inline styles and scripts that
  * the browser accepts are `STYLE`, `SCRIPT` and `script`.
  */
-export const pageHeaders = ({ hasForm = false, script, hasSecret = false }: Doings = {}): Record<string, string> => ({
+export const pageHeaders = ({
+  hasForm = false,
+  script,
+  hasSecret = false,
+}: PageProperties = {}): Record<string, string> => ({
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -214,7 +218,7 @@ export const pageHeaders = ({ hasForm = false, script, hasSecret = false }: Doin
     "frame-ancestors 'none'",
   ].join('; '),
   'Cache-Control': `private, no-store${hasSecret ? ', no-transform' : ''}`,
-  ...APART,
+  ...ISOLATION_HEADERS,
 });
 
 /** An SVG icon: a speech bubble. */
@@ -222,7 +226,7 @@ export const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b6e4f" ' +
   'd="M3 1h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7l-4 4v-4a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z"/></svg>\n';
 export const ICON_PATH = '/favicon.svg';
-/** A `<link>` element with the icon as a data URL, for the head of every page. It saves a request. */
+/** A `<link>` element with the icon as a data URL, for the head of every page. A data URL saves a request. */
 export const ICON_LINK = `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`;
 
 /** Renders a whole page. @param script A script for this page, in addition to the script of all pages. */

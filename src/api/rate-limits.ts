@@ -9,17 +9,17 @@ import type { Origin } from '../platform/rate-limits.ts';
 import { warnOfProxy } from './proxy-warning.ts';
 
 /**
- * Seconds until the client can retry if its account has too many unread response bytes: a slow connection can receive some of
- * them in this time.
+ * Time in seconds after which a client can retry if its account has too many unread response bytes. In this time, even a slow
+ * connection can receive some of these bytes.
  */
 const UNREAD_RETRY_SECONDS = 5;
 const UNREAD = 'Too many responses to this account have not been read yet; read them before sending more requests';
 
-/** Options for counting a request. */
-interface Counting {
+/** Options with which a request is counted towards a rate limit. */
+export interface Counting {
   /**
-   * The response whose unsent bytes count as outbound backlog of the account. Absent for an operation on a WebSocket, whose
-   * unsent bytes are counted since it was opened.
+   * The response whose unsent bytes count as outbound backlog of the account. Absent for an operation on a WebSocket: the
+   * unsent bytes of a WebSocket are counted from its opening on.
    */
   readonly answer?: ServerResponse | undefined;
   /** Called with the budget left after the request, also if the request is refused. Not called if requests are not limited. */
@@ -27,12 +27,12 @@ interface Counting {
 }
 
 /**
- * Authenticates a request by `signIn`, and counts it towards the limit of the sender's account (for a bot, of its owner's).
- * Without an account, it counts towards the limit of the client's IP address.
+ * Authenticates a request by `signIn`, and counts it towards the limit of the sender's account. For a bot, this is the account
+ * of its owner. Without an account, the request counts towards the limit of the client's IP address.
  *
  * @returns The result of `signIn`, with the caller that receives the response.
  * @throws RateLimitHitError if no budget is left or the account's outbound backlog is too large. Without an account, also if
- *   the connection is over a limit.
+ *   `app.connections` refuses the connection.
  * @throws Every error of `signIn`.
  */
 export async function countRequest<T extends { readonly viewer: Viewer | null }>(
@@ -41,7 +41,7 @@ export async function countRequest<T extends { readonly viewer: Viewer | null }>
   signIn: () => Promise<T>,
   { answer, onBudget }: Counting,
 ): Promise<T & { readonly caller: Caller }> {
-  const request = await countRefusals(app, origin, signIn, onBudget);
+  const request = await signIn().catch((error: unknown) => countRefusal(app, origin, error, onBudget));
   const { rateLimits, config } = app;
   const { viewer } = request;
   if (viewer === null) {
@@ -59,31 +59,28 @@ export async function countRequest<T extends { readonly viewer: Viewer | null }>
 }
 
 /**
- * Calls `signIn`, and counts each refused sign-in towards the limit of the client's IP address. This limits the guessing of
- * keys. A valid key is always accepted, so that one client of a network cannot lock out the other clients. A wrong key is
- * logged with the account and the IP address.
+ * Counts a refused sign-in towards the limit of the client's IP address. This limits the guessing of API keys. A valid key is
+ * always accepted, so that one client of a network cannot lock out the other clients. A wrong key is logged with the account
+ * and the IP address.
  *
- * @throws RateLimitHitError if `signIn` refuses and no budget is left; otherwise the error of `signIn`.
+ * @param error The error of the sign-in.
+ * @throws RateLimitHitError if no budget is left; otherwise `error`.
  */
-export async function countRefusals<T>(
+export async function countRefusal(
   app: App,
   origin: Origin,
-  signIn: () => Promise<T>,
+  error: unknown,
   onBudget: (budget: Budget) => void = () => {},
-): Promise<T> {
-  try {
-    return await signIn();
-  } catch (error) {
-    if (error instanceof ChatError) await countAddress(app, origin, onBudget);
-    if (error instanceof InvalidApiKeyError) {
-      const { address } = new Caller(origin, app.config.trustedProxies);
-      app.log.warn(
-        { account: accountIn(origin.headers.authorization), address, reason: 'wrong API key' },
-        'sign-in failed',
-      );
-    }
-    throw error;
+): Promise<never> {
+  if (error instanceof ChatError) await countAddress(app, origin, onBudget);
+  if (error instanceof InvalidApiKeyError) {
+    const { address } = new Caller(origin, app.config.trustedProxies);
+    app.log.warn(
+      { account: accountIn(origin.headers.authorization), address, reason: 'wrong API key' },
+      'sign-in failed',
+    );
   }
+  throw error;
 }
 
 /**
@@ -114,7 +111,7 @@ async function warned(app: App, origin: Origin, counted: Promise<void>): Promise
 }
 
 /**
- * Counts `requests` more for a request that was already counted once, because it costs as much as several.
+ * Counts an expensive request as `requests` additional requests. The request itself was counted before.
  *
  * @param left Budget left after the first count; undefined if requests are not limited.
  * @throws RateLimitHitError if the budget is smaller than `requests`.

@@ -4,23 +4,25 @@ import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
 import { MAX_FILE_SIZES_MIB } from '../platform/limits.ts';
 
 /**
- * Limit of a body without files: several times the longest text that a parameter accepts, percent-encoded. Without a limit, one
- * request could fill the memory.
+ * Maximum size of a body without files, in bytes: several times the longest text that a parameter accepts, percent-encoded.
+ * Without a limit, one request could fill the memory.
  */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
-/** Limit of a body that contains a file: the size of the largest image, plus the limit of a body without files. */
+/**
+ * Maximum size of a body that contains a file, in bytes: the size of the largest image, plus the limit of a body without files.
+ */
 export const FILE_BODY_LIMIT_BYTES = MAX_FILE_SIZES_MIB.avatar * 1024 * 1024 + BODY_LIMIT_BYTES;
 
 /**
- * Limit of parts or fields in a body: ten times the fields of the largest form. Without a limit, a body of many parts or
- * fields, which any client can send, would block the event loop for seconds.
+ * Maximum number of parts of a multipart body, or of fields of a form: ten times the number of fields of the largest form. Any
+ * client can send a body with more parts or fields. Without a limit, parsing it would block the event loop for seconds.
  */
 const MAX_PARTS = 1_000;
 
 /**
- * Limit of the total size of all bodies that are being received: forty of the largest. Any client can send a body without
- * authentication, and send it slowly for a minute. Hundreds of such bodies would fill the memory.
+ * Maximum total size of all bodies that are being received, in bytes: about forty of the largest bodies. Any client can send a
+ * body without authentication, and slowly, for up to a minute. Without a limit, hundreds of such bodies would fill the memory.
  */
 const MAX_ARRIVING_BYTES = 256 * 1024 * 1024;
 
@@ -38,7 +40,7 @@ export class UnsupportedBodyError extends BadRequestError {
   override readonly status = 415;
 }
 
-/** Whether a request has a body. Also true if the length is unknown, in which case the body may be empty. */
+/** Returns whether a request has a body. Also true if the length of the body is unknown. Such a body may be empty. */
 export const mayHaveBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
@@ -99,14 +101,31 @@ function hasTooManyParts(body: Buffer, contentType: string): boolean {
  * Parses a complete body of type `application/x-www-form-urlencoded`.
  *
  * @returns The last value of each name.
+ * @throws UnsupportedBodyError if the body is JSON, which some clients send with the type of a form.
  * @throws BadRequestError if there are more than 1,000 fields.
  */
 export function readUrlEncoded(body: Buffer): ReadonlyMap<string, string> {
+  const text = body.toString('utf8');
+  if (BEGINS_LIKE_JSON.test(text) && isJson(text)) {
+    throw new UnsupportedBodyError('The request body must be a form. It is JSON.');
+  }
   if (isOftenIn(body, '&')) throw new BadRequestError(`The form has more than ${MAX_PARTS} fields`);
-  return new Map(new URLSearchParams(body.toString('utf8')));
+  return new Map(new URLSearchParams(text));
 }
 
-/** Whether a body contains a delimiter more than `MAX_PARTS` times. */
+/** Matches the beginning of a JSON object or array, after at most 63 white space characters. */
+const BEGINS_LIKE_JSON = /^\s{0,63}[[{]/;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns whether a body contains a delimiter more than `MAX_PARTS` times. */
 function isOftenIn(body: Buffer, delimiter: string): boolean {
   let parts = 0;
   for (let at = body.indexOf(delimiter); at !== -1 && parts <= MAX_PARTS; parts++) {
@@ -115,13 +134,13 @@ function isOftenIn(body: Buffer, delimiter: string): boolean {
   return parts > MAX_PARTS;
 }
 
-/** A body that has not arrived completely. */
+/** A request body that has not arrived completely. */
 interface Arriving {
   bytes: number;
   readonly giveUp: (error: Error) => void;
 }
 
-/** Reads request bodies, and limits the total size of those that are being received. */
+/** A reader of request bodies that limits the total size of all bodies that are being received. */
 export class Arrivals {
   readonly #maxBytes: number;
   /** Bodies that are being received, oldest first. */
@@ -136,49 +155,49 @@ export class Arrivals {
    * Reads a whole body of at most `limitBytes`.
    *
    * @throws BodyTooLargeError if the Content-Length exceeds `limitBytes`, or as soon as the received bytes do.
-   * @throws RequestTimeoutError if the arriving bodies exceed the total limit and this one is the oldest.
+   * @throws RequestTimeoutError if the bodies being received exceed the total limit, and this body is the oldest.
    * @throws BadRequestError if the connection breaks.
    */
-  read(incoming: IncomingMessage, limitBytes: number): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      if (Number(incoming.headers['content-length'] ?? 0) > limitBytes) {
-        reject(new BodyTooLargeError(limitBytes));
-        return;
-      }
-      const chunks: Buffer[] = [];
-      const body: Arriving = {
-        bytes: 0,
-        giveUp: (error) => {
-          this.#remove(body);
-          // The rest is received but discarded, so that the client can read the response.
-          chunks.length = 0;
-          reject(error);
-        },
-      };
-      this.#bodies.add(body);
-      incoming.on('data', (chunk: Buffer) => {
-        if (!this.#bodies.has(body)) return;
-        chunks.push(chunk);
-        body.bytes += chunk.length;
-        this.#bytes += chunk.length;
-        if (body.bytes > limitBytes) body.giveUp(new BodyTooLargeError(limitBytes));
-        else this.#makeRoom();
-      });
-      incoming.once('end', () => {
+  async read(incoming: IncomingMessage, limitBytes: number): Promise<Buffer> {
+    if (Number(incoming.headers['content-length'] ?? 0) > limitBytes) throw new BodyTooLargeError(limitBytes);
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const chunks: Buffer[] = [];
+    const body: Arriving = {
+      bytes: 0,
+      giveUp: (error) => {
         this.#remove(body);
-        resolve(Buffer.concat(chunks));
-      });
-      const cut = () => {
-        // Every request emits `close`. Only requests that were not completely read fail here.
-        if (this.#bodies.has(body)) body.giveUp(new BadRequestError('The request body ended early'));
-      };
-      incoming.once('error', cut);
-      incoming.once('close', cut);
+        // The remaining bytes are received but discarded, so that the client can read the response.
+        chunks.length = 0;
+        reject(error);
+      },
+    };
+    this.#bodies.add(body);
+    incoming.on('data', (chunk: Buffer) => {
+      if (!this.#bodies.has(body)) return;
+      chunks.push(chunk);
+      body.bytes += chunk.length;
+      this.#bytes += chunk.length;
+      if (body.bytes > limitBytes) body.giveUp(new BodyTooLargeError(limitBytes));
+      else if (this.#bytes > this.#maxBytes) this.#makeRoom();
     });
+    const cut = () => {
+      // Only a body that has not been read completely is still in `#bodies`, and fails here.
+      if (this.#bodies.has(body)) body.giveUp(new BadRequestError('The request body ended early'));
+    };
+    incoming.once('error', cut);
+    incoming.once('close', cut);
+    incoming.once('end', () => {
+      // Every request emits `close`, usually after the whole body was read.
+      incoming.off('close', cut);
+      this.#remove(body);
+      resolve(Buffer.concat(chunks));
+    });
+    return promise;
   }
 
   /**
-   * Rejects the oldest bodies until the total is within the limit. A client that sends at normal speed has finished by then.
+   * Rejects the oldest bodies until the total size of the remaining bodies is within the limit. The oldest bodies are the
+   * slowest: at normal speed, a body is complete before it becomes the oldest.
    */
   #makeRoom(): void {
     for (const body of this.#bodies) {

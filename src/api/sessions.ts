@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { App, RequestCtx } from '../access/context.ts';
+import type { App, RequestCtx, Runtime } from '../access/context.ts';
 import type { SessionToken } from '../access/sessions.ts';
 import { type ShownSession, signIn } from '../access/sign-in.ts';
 import type { Config } from '../platform/config.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { ForbiddenError } from '../platform/errors.ts';
 import { urlOf } from '../platform/hosts.ts';
 import { addressOf, type Origin } from '../platform/rate-limits.ts';
 import { type CookieNameConfig, cookieName, portCookieName, readCookie, setCookie } from './cookies.ts';
@@ -19,7 +19,7 @@ export const headersOf =
   (name) =>
     headers[name]?.toString();
 
-/** Whether the browser connected over https, according to a trusted proxy or else to the configuration. */
+/** Returns whether the browser connected over https, according to a trusted proxy or else to the configuration. */
 export function isOverHttps(config: CookieConfig, header: ReadHeader): boolean {
   if (config.trustedProxies > 0) {
     const scheme = header('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase();
@@ -29,20 +29,30 @@ export function isOverHttps(config: CookieConfig, header: ReadHeader): boolean {
 }
 
 /**
- * Returns the name of the session cookie. Over https it has the prefix `__Host-`, with which browsers reject the cookie unless
- * it was set over https and for this host only.
+ * Returns the name of the session cookie. Over https, the name has the prefix `__Host-`. Browsers accept such a cookie only if
+ * it was set over https, and for this host only.
  */
 const nameOf = (config: CookieConfig, isSecure: boolean) =>
-  isSecure ? '__Host-chat-session' : cookieName(config, 'session');
+  isSecure ? secureName(config) : cookieName(config, 'session');
+
+/** Name of the session cookie over https at the default port, and in previous versions at every port. */
+const SECURE_NAME = '__Host-chat-session';
+
+/** Returns the name of the session cookie over https. It contains the port of EXTERNAL_HOST, if that has one. */
+function secureName(config: CookieConfig): string {
+  const port = config.externalHost === undefined ? '' : new URL(urlOf(config, '')).port;
+  return port === '' ? SECURE_NAME : `${SECURE_NAME}-${port}`;
+}
 
 /**
- * Returns the session token in the cookie of a request; undefined if there is none. A cookie that a previous version named by
- * the port is accepted, so that its sessions survive an upgrade. The next token is stored under the current name.
+ * Returns the session token in the cookie of a request; undefined if there is none. In previous versions, the name of the
+ * cookie contained the port over http, and never over https. Such a cookie is accepted as well, so that users stay signed in
+ * after an upgrade. The next token is stored under the current name.
  */
 export function sessionTokenIn(config: CookieConfig, header: ReadHeader): string | undefined {
   const [cookies, isSecure] = [header('cookie'), isOverHttps(config, header)];
-  const current = readCookie(cookies, nameOf(config, isSecure));
-  const token = isSecure ? current : (current ?? readCookie(cookies, portCookieName(config, 'session')));
+  const previous = isSecure ? SECURE_NAME : portCookieName(config, 'session');
+  const token = readCookie(cookies, nameOf(config, isSecure)) ?? readCookie(cookies, previous);
   return token === '' ? undefined : token;
 }
 
@@ -56,12 +66,12 @@ const ABROAD =
  * Browsers do not send a `SameSite=Lax` cookie with requests from pages of another site. A page of an allowed origin on another
  * site therefore gets a partitioned cookie, which browsers send only with requests from pages of that site.
  *
- * @throws BadRequestError if a page of another site connects over http.
+ * @throws ForbiddenError if a page of another site connects over http.
  */
-export function sessionCookie(app: App, header: ReadHeader, given: SessionToken | undefined): string {
+export function sessionCookie(app: Runtime, header: ReadHeader, given: SessionToken | undefined): string {
   const secure = isOverHttps(app.config, header);
   const isAbroad = header('sec-fetch-site') === 'cross-site';
-  if (isAbroad && !secure) throw new BadRequestError(ABROAD);
+  if (isAbroad && !secure) throw new ForbiddenError(ABROAD);
   return setCookie(nameOf(app.config, secure), given?.token ?? '', {
     sameSite: isAbroad ? 'None' : 'Lax',
     secure,
@@ -70,12 +80,15 @@ export function sessionCookie(app: App, header: ReadHeader, given: SessionToken 
   });
 }
 
-/** Options for the authentication of a request. */
+/** Options with which a request is authenticated. */
 interface Way {
   readonly client?: string | undefined;
   /** Whether the Authorization header can be "Bearer <api key>". "Basic" is always accepted. */
   readonly allowBearer?: boolean;
-  /** The response, whose Set-Cookie header stores a renewed session token in the browser. Absent if no cookie can be set. */
+  /**
+   * The response. If the session token is renewed, a Set-Cookie header of this response stores the new token in the browser.
+   * Absent if no cookie can be set.
+   */
   readonly answer?: { appendHeader(name: string, value: string): unknown } | undefined;
 }
 

@@ -6,10 +6,11 @@ import { COMPRESSIBLE, type Coding, codingOf, compress, type Effort } from './co
 /** A file that does not depend on the client, ready to be sent. */
 export interface SharedFile {
   /**
-   * Content, shared by all responses. A string would be encoded again for each response, including those that no client reads.
+   * Content of the file, shared by all responses. It is not a string, because a string would be encoded again for each
+   * response.
    */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** A strong entity tag. */
+  /** The strong entity tag (ETag) of the content. */
   readonly tag: string;
   /** The effort with which the content is compressed. */
   readonly effort: Effort;
@@ -18,9 +19,9 @@ export interface SharedFile {
 /**
  * Prepares a file that does not depend on the client, and computes its entity tag.
  *
- * @param compressedBefore Compressed versions of the content that were made before the service started, such as by a build.
- *   Other codings are compressed when a client first requests them.
- * @param effort Effort of these compressions. Default: `once`, for content that many responses share.
+ * @param compressedBefore Compressed versions of the content that were made before the service started, such as by a build. For
+ *   any other coding, the content is compressed when a client first requests this coding.
+ * @param effort Effort of the compressions on request. Default: `once`, for content that many responses share.
  */
 export function sharedFile(
   content: string | Uint8Array<ArrayBuffer>,
@@ -36,7 +37,7 @@ export function sharedFile(
 
 const compressed = new WeakMap<SharedFile, Map<Coding, Promise<Uint8Array<ArrayBuffer>>>>();
 
-/** Returns the content of a file in a coding. It is compressed at the first call for this coding. */
+/** Returns the content of a file in a coding. The content is compressed at the first call for this coding. */
 function compressedOf(file: SharedFile, coding: Coding): Promise<Uint8Array<ArrayBuffer>> {
   const known = compressed.get(file) ?? new Map();
   compressed.set(file, known);
@@ -70,24 +71,24 @@ export async function fileAnswer(
   });
 }
 
-/** Maximum number of cached variants of a page. */
-const KEPT_FORMS = 4;
+/** Maximum number of pages that `sharedFiles` caches. */
+const MAX_VARIANTS = 4;
 
 /**
- * Returns a function that makes a page for a key, such as an origin, and caches it. The pages of the most recently used keys
- * are kept. Once the cache is full, new pages are compressed with less effort, because clients that request many keys in turn
- * have a page made for each request.
+ * Returns a function that returns the page for a key, such as an origin. Pages are created by `make`, and the pages of the most
+ * recently used keys are cached. Once the cache is full, new pages are compressed with less effort. If clients request
+ * many keys in turn, each request creates a new page.
  */
 export function sharedFiles(make: (key: string) => string | Uint8Array<ArrayBuffer>): (key: string) => SharedFile {
-  const kept = new LRUCache<string, SharedFile>({ max: KEPT_FORMS });
+  const kept = new LRUCache<string, SharedFile>({ max: MAX_VARIANTS });
   return (key) => {
-    const file = kept.get(key) ?? sharedFile(make(key), [], kept.size < KEPT_FORMS ? 'once' : 'each');
+    const file = kept.get(key) ?? sharedFile(make(key), [], kept.size < MAX_VARIANTS ? 'once' : 'each');
     kept.set(key, file);
     return file;
   };
 }
 
-/** Whether an If-None-Match header contains the entity tag, compared weakly. */
+/** Returns whether an If-None-Match header contains the entity tag, compared weakly. */
 function hasTag(known = '', tag: string): boolean {
   return known.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag);
 }

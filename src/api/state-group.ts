@@ -1,23 +1,23 @@
-import type { App, Viewer } from '../access/context.ts';
+import type { Runtime, Viewer } from '../access/context.ts';
 import type { SystemGroups } from '../access/system-groups.ts';
 import type { RenderOptions } from '../events/view.ts';
 import type { Tx } from '../platform/db/client.ts';
 
 /** The input of a state group: a consistent snapshot of the database, and the options of the queue registration. */
 export interface Snapshot {
-  readonly app: App;
+  readonly app: Runtime;
   /** The user who registers the queue, as stored in the snapshot. */
   readonly viewer: Viewer;
-  /** The read-only transaction of the snapshot. Groups must read only from it. */
+  /** The read-only transaction of the snapshot. State groups must read only from this transaction. */
   readonly db: Tx;
   /** Id of the last event whose changes the snapshot contains. */
   readonly position: number;
   readonly options: RenderOptions;
-  /** Maximum age of presences, in days; null for the default. */
+  /** Maximum age in days of the presences to return; null for the default. */
   readonly presenceHistoryDays: number | null;
   /**
-   * The groups of each role in the viewer's organization, such as its administrators. Their ids never change, so they are not
-   * read in the snapshot.
+   * The role groups of the viewer's organization, such as its administrators. Their ids never change, so they are not read from
+   * the snapshot.
    */
   readonly groups: SystemGroups;
   /**
@@ -28,7 +28,7 @@ export interface Snapshot {
   shared<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>;
 }
 
-/** Returns a snapshot with `shared`. Results are shared only within this snapshot. */
+/** Returns the given snapshot with the method `shared`, which caches results for this snapshot only. */
 export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
   const known = new Map<unknown, Promise<unknown>>();
   const snapshot: Snapshot = {
@@ -45,16 +45,16 @@ export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
 
 /**
  * A part of the initial state that the registration of an event queue returns, such as the channels. If a client applies all
- * later events to it, the result equals the state that a new registration would return.
+ * later events to this part, the result equals the state that a new registration would return.
  */
 export interface StateGroup {
   /** Name by which clients request the group in `fetch_event_types`. */
   readonly name: string;
-  /** A second name: the group is returned only if `fetch_event_types` contains both names. */
+  /** A second name. If set, the group is returned only if `fetch_event_types` contains both names. */
   readonly besides?: string;
   /**
-   * Name of a newer group that replaces this one. If a client requests both names, it gets only the state and events of the
-   * newer one.
+   * Name of a newer group that replaces this group. If a client requests both names, it gets only the state and events of the
+   * newer group.
    */
   readonly replacedBy?: string;
   /**

@@ -29,11 +29,11 @@ export class Redirect {
   }
 }
 
-/** The parts of the HTTP request and response that handlers use. */
+/** The parts of an HTTP request and its response that handlers use. */
 export interface Http extends Browser {
-  /** Aborted if the client disconnects before it has received the response. */
+  /** Signal that is aborted if the client disconnects before it has received the response. */
   readonly signal: AbortSignal;
-  /** Budget left after the request was counted; undefined if requests are not limited. */
+  /** Budget of requests left after this request was counted; undefined if requests are not limited. */
   readonly budget?: Budget | undefined;
 }
 
@@ -44,7 +44,7 @@ export type HandlerResult = Readonly<Record<string, unknown>> | RawJson | Redire
 /** The fields that an endpoint adds to the success envelope (`result` and `msg`), by name. */
 export type ReplyShape = Readonly<Record<string, z.ZodType>>;
 
-/** The result of a handler, if the endpoint declares the fields `R`. */
+/** The result of the handler of an endpoint that declares the response fields `R`. */
 type AnswerOf<R extends ReplyShape> = FieldsOf<R> | RawJson | Redirect;
 // biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
 type FieldsOf<R extends ReplyShape> = keyof R extends never ? void : Wire<z.ZodObject<R>>;
@@ -54,8 +54,8 @@ interface Description {
   /** Path below /api/v1, with path parameters in braces: `/drafts/{draft_id}`. */
   readonly path: string;
   /**
-   * GraphQL equivalents, for the documentation: a root field (`sendMessage`) or a field of a type (`Channel.topics`). An
-   * argument or input field is added if it selects the behavior (`user(by:)`).
+   * GraphQL equivalents, for the documentation: a root field (`sendMessage`) or a field of a type (`Channel.topics`). The name
+   * of an argument or input field is added if it selects the equivalent behavior (`user(by:)`).
    */
   readonly equivalents: readonly string[];
   readonly summary: string;
@@ -66,13 +66,14 @@ interface Description {
    */
   readonly permission?: string;
   /**
-   * True for endpoints that ignore the Idempotency-Key header. Their effect is short-lived, or they take long, call another
-   * service or return an API key. A stored response would be useless, or too sensitive to store.
+   * True for endpoints that ignore the Idempotency-Key header: their effect is short-lived, they take long, they call another
+   * service, or they return an API key. A stored response would be useless, or too sensitive to store.
    */
   readonly ignoresIdempotencyKey?: true;
   /**
-   * True for endpoints that make a single change, and whose response is rendered from the facts of the change and the input
-   * alone. The handler must use `app.keyedChange` if it is set.
+   * True for endpoints that make a single change, and whose response needs no further read. The response is rendered only from
+   * the input and from the data that the change stores with the idempotency key. If `work.keyedChange` is set, the handler must
+   * use it to make the change.
    */
   readonly rendersFacts?: true;
   /**
@@ -80,7 +81,7 @@ interface Description {
    * have any number of such requests in progress.
    */
   readonly waits?: true;
-  /** Whether a successful response is always or sometimes a redirect. If absent, it is never one. */
+  /** Whether a successful response is always or sometimes a redirect. Absent if it is never a redirect. */
   readonly redirects?: 'always' | 'sometimes';
   /** Fields of a successful response, in addition to those of the success envelope. */
   readonly reply: ReplyShape;
@@ -121,7 +122,7 @@ export function endpoint<const A extends Auth, P extends Params, R extends Reply
 }
 
 /**
- * Whether the endpoint accepts an idempotency key, with which a client can safely repeat a request.
+ * Returns whether the endpoint accepts an idempotency key, with which a client can safely repeat a request.
  *
  * @see src/events/README.md#idempotency-keys
  */

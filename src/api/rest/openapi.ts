@@ -29,15 +29,15 @@ type Shared = Readonly<Record<string, Schema>>;
 const SHARED = '#/components/schemas/';
 
 /**
- * Returns the JSON Schema of a type, with all references inlined. `input` describes the values that clients send, `output` the
- * values that they receive.
+ * Returns the JSON Schema of a zod type, with all references inlined. `input` describes the values that clients send, `output`
+ * the values that they receive.
  */
 export function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
   const { schema, shared } = convert(type, io);
   return inlined(schema, shared) as Schema;
 }
 
-/** Returns the JSON Schema of a type, in which named parts are references, and the schemas of these parts by name. */
+/** Returns the JSON Schema of a zod type. Named schemas in it are references, and `shared` contains these schemas by name. */
 function convert(type: z.ZodType, io: 'input' | 'output'): { readonly schema: Schema; readonly shared: Shared } {
   const { $schema, $defs = {}, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' });
   return { schema: tidied(schema) as Schema, shared: tidied($defs) as Shared };
@@ -54,15 +54,15 @@ function tidied(value: unknown): unknown {
 }
 
 /**
- * Whether an entry is a bound at the limit of safe integers. zod adds such bounds to every integer, which hides the meaningful
- * bounds.
+ * Returns whether an entry of a JSON Schema is a bound at the limit of safe integers. zod adds such bounds to every integer,
+ * which hides the meaningful bounds.
  */
 const isSafeRange = (key: string, bound: unknown) =>
   key.endsWith('imum') && Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER;
 
 /**
- * Whether an entry is the schema name that zod adds as `id`. If an object has a property called `id`, the value is a schema,
- * not a string.
+ * Returns whether an entry of a JSON Schema is the schema's name, which zod adds as `id`. If an object has a property called
+ * `id`, the value is a schema, not a string.
  */
 const isName = (key: string, inner: unknown) => key === 'id' && typeof inner === 'string';
 
@@ -145,7 +145,10 @@ const ERROR = {
   additionalProperties: true,
 };
 
-/** Returns the declared parameters with these names, in this order. `endpoint` ensures that each path parameter is declared. */
+/**
+ * Returns the declared parameters with these names, in this order. The function `endpoint` ensures that each path parameter is
+ * declared.
+ */
 const inOrder = (names: readonly string[], params: Params): [string, Param][] =>
   names.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name]]]));
 

@@ -4,12 +4,12 @@ import { countAddress, countFile, setBudgetHeaders } from '../rate-limits.ts';
 import type { Web } from './router.ts';
 
 /**
- * Counts every request that no earlier route answers (pages, files, images and unknown paths) towards the limit of its client's
- * IP address. Must be called after the REST endpoints are added, which count requests by account, and before the pages are
- * added.
+ * Counts every request that no earlier route answers towards the limit of the client's IP address. Such requests are for pages,
+ * files, images and unknown paths. Must be called after the REST endpoints are added, because these count requests by account.
+ * Must be called before the pages are added.
  *
- * @param isFile Whether a path is that of a file that does not depend on the client. Files have a larger budget. If such a path
- *   is written differently, for example percent-encoded, it counts as a page.
+ * @param isFile Whether a path belongs to a file that does not depend on the client. Files have a larger budget. A path in
+ *   another notation, for example percent-encoded, counts as a page.
  */
 export function addPageLimits(web: Web, app: App, isFile: (path: string) => boolean): void {
   web.use('*', async ({ req, env }, next) => {

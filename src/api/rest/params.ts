@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { BadRequestError, RequestConfusingVarError, RequestVariableMissingError } from '../../platform/errors.ts';
+import {
+  BadRequestError,
+  RequestConfusingVarError,
+  RequestVariableMissingError,
+  ValidationError,
+} from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import { problemOf } from '../../platform/validation.ts';
 
@@ -16,9 +21,9 @@ export type Encoding = 'text' | 'json' | 'file' | 'path-text' | 'path-tail' | 'p
 type Presence = 'required' | 'optional' | 'defaulted';
 
 interface Details {
-  /** An older parameter name that is still accepted. */
+  /** An old name of the parameter that is still accepted. */
   readonly alias?: string;
-  /** One sentence for the documentation. */
+  /** Description of the parameter for the documentation, in one sentence. */
   readonly description: string;
   /** An encoded value for the examples in the documentation. */
   readonly example?: string;
@@ -29,7 +34,7 @@ export interface Param<T = unknown, P extends Presence = Presence> extends Detai
   readonly encoding: Encoding;
   readonly type: z.ZodType<T>;
   readonly presence: P;
-  /** Value of an absent parameter if `presence` is `defaulted`. */
+  /** Value that an absent parameter gets if `presence` is `defaulted`. */
   readonly fallback: T | undefined;
   /** Returns this parameter as optional: if it is not sent, it is absent from the values. */
   optional(): Param<T, 'optional'>;
@@ -105,7 +110,7 @@ export function isInPath({ encoding }: Param): boolean {
 
 export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
 
-/** Names of the parameters that the router itself reads on every endpoint. */
+/** Names of the parameters that every endpoint accepts, because the router itself reads them. */
 const ALWAYS_KNOWN = new Set(['client']);
 
 /** The parameters of one request. */
@@ -116,8 +121,8 @@ export interface ReadParams {
 }
 
 /**
- * A function that reads the parameters of a request from three sources: the path segments in order, the fields by name, and the
- * files.
+ * A function that reads the parameters of a request. `slots` contains the values of the path parameters in order, `sent` the
+ * fields of query string and body by name.
  */
 export type ParamsReader = (
   slots: readonly string[],
@@ -127,7 +132,8 @@ export type ParamsReader = (
 
 /**
  * Returns a function that reads the parameters of an endpoint. It checks them in the order in which they are declared, and
- * throws the first error: RequestVariableMissingError, RequestConfusingVarError or BadRequestError.
+ * throws the first error: RequestVariableMissingError, RequestConfusingVarError or ValidationError. If the files are not those that
+ * the endpoint accepts, throws a BadRequestError.
  *
  * @param slots Names of the path parameters, in the order of the path.
  */
@@ -144,7 +150,9 @@ export function readerOf(params: Params, slots: readonly string[]): ParamsReader
       const value = read(slots, sent, files);
       if (value !== undefined) values[name] = value;
     }
-    return { values, ignored: sent.size === 0 ? [] : [...sent.keys()].filter((name) => !known.has(name)).sort() };
+    const ignored: string[] = [];
+    for (const name of sent.keys()) if (!known.has(name)) ignored.push(name);
+    return { values, ignored: ignored.sort() };
   };
 }
 
@@ -159,12 +167,14 @@ function readOne(name: string, param: Param, slot: number): ReadOne {
   if (param.encoding === 'path-integer') return (slots) => pathInteger(slots[slot] ?? '');
   if (isFile(param)) return (_slots, _sent, files) => oneFile(files, param.presence);
   if (isInPath(param)) return (slots) => checked(name, param.type, slots[slot] ?? '');
-  const check =
-    param.encoding === 'text' ? (raw: string) => checked(name, param.type, raw) : jsonReader(name, param.type);
-  const { alias, presence, fallback } = param;
+  const parse = param.encoding === 'json' ? jsonReader(name, param.type) : undefined;
+  const { alias, presence, fallback, type } = param;
   return (_slots, sent) => {
-    const raw = alias === undefined ? sent.get(name) : eitherName(name, alias, sent);
-    if (raw !== undefined) return check(raw);
+    const named = sent.get(name);
+    const old = alias === undefined ? undefined : sent.get(alias);
+    if (named !== undefined && old !== undefined) throw new RequestConfusingVarError(name, alias ?? '');
+    const raw = named ?? old;
+    if (raw !== undefined) return checked(name, type, parse === undefined ? raw : parse(raw));
     if (presence === 'required') throw new RequestVariableMissingError(name);
     return fallback;
   };
@@ -177,42 +187,36 @@ function oneFile(files: readonly Uint8Array[], presence: Presence): Uint8Array |
   return files[0];
 }
 
-function eitherName(name: string, alias: string, sent: ReadonlyMap<string, string>): string | undefined {
-  const [raw, old] = [sent.get(name), sent.get(alias)];
-  if (raw !== undefined && old !== undefined) throw new RequestConfusingVarError(name, alias);
-  return raw ?? old;
-}
-
 /**
- * Parses an id in the path. A number that is larger than any row id is replaced by the largest safe integer, for which services
- * report that the object does not exist.
+ * Parses an id in the path. If the number is larger than any row id, the largest safe integer is returned. Services report that
+ * no object has this id.
  */
 function pathInteger(digits: string): number {
   return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
 }
 
+/** Returns a function that parses JSON text. The function does not check whether the value has the type. */
 function jsonReader(name: string, type: z.ZodType): (raw: string) => unknown {
   const revive = takesFractions(type) ? wellFormed : wellFormedIntegers;
   return (raw) => {
-    let value: unknown;
     try {
-      value = parseJson(raw, name, NEEDS_REVIVAL.test(raw) ? revive : undefined);
+      return parseJson(raw, name, NEEDS_REVIVAL.test(raw) ? revive : undefined);
     } catch (error) {
-      throw error instanceof BadRequestError ? error : new BadRequestError(`${name} is not valid JSON`);
+      if (error instanceof BadRequestError) throw error;
+      throw new ValidationError(`${name} is not valid JSON`, { parameter: name });
     }
-    return checked(name, type, value);
   };
 }
 
 function checked(name: string, type: z.ZodType, value: unknown): unknown {
   const parsed = type.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw new BadRequestError(problemOf(name, parsed.error.issues));
+  throw problemOf(name, parsed.error.issues);
 }
 
 /**
- * Matches JSON that may contain a number with a fraction or exponent, or a lone surrogate. Such JSON is parsed with a reviver,
- * which is slower.
+ * Matches JSON that may contain a number with a fraction or exponent, or a lone surrogate. Only such JSON is parsed with a
+ * reviver, because a reviver makes parsing slower.
  */
 const NEEDS_REVIVAL = /\d[.eE]|\\u[dD]/;
 
@@ -230,7 +234,7 @@ function wellFormedIntegers(key: string, value: unknown, context?: { source?: st
   return /^-?\d+$/.test(context?.source ?? '') ? value : Number.NaN;
 }
 
-/** Whether a type contains a number that is not restricted to integers. */
+/** Returns whether a type contains a number that is not restricted to integers. */
 function takesFractions(type: z.ZodType): boolean {
   return mentionsNumber(z.toJSONSchema(type, { unrepresentable: 'any' }));
 }

@@ -6,8 +6,8 @@ import { type Endpoint, type HandlerResult, RawJson, Redirect } from './endpoint
 export type ReplyCheck = (answer: HandlerResult) => void;
 
 /**
- * Returns a check for the responses of an endpoint, as clients receive them: no field may be missing, have another type, or be
- * undeclared.
+ * Returns a check for the responses of an endpoint, in the form that clients receive. The check fails if a field is missing,
+ * has another type, or is not declared.
  *
  * @returns A function that throws Error with a description of the difference.
  */
@@ -30,7 +30,7 @@ export function replyCheckOf({ reply, replyIsOpen, redirects }: Endpoint): Reply
   };
 }
 
-/** Returns a response as a client reads it, without the envelope. */
+/** Returns a response as a client receives it, without `result` and `msg` of the success envelope. */
 function asSent(answer: HandlerResult): unknown {
   if (!(answer instanceof RawJson)) return JSON.parse(JSON.stringify(answer ?? {}));
   const { result: _result, msg: _msg, ...fields } = JSON.parse(textOf(answer)) as Record<string, unknown>;

@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type App, chargedAccountOf, type RequestCtx, signedIn } from '../../access/context.ts';
 import { idempotencyKey, withIdempotencyKey } from '../../access/idempotency.ts';
-import { anonymous } from '../../access/sign-in.ts';
+import { anonymous, signIn } from '../../access/sign-in.ts';
 import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
@@ -13,7 +13,7 @@ import { currentRequest, noteUser } from '../../platform/request-note.ts';
 import { retryAfterHeader } from '../bare-answer.ts';
 import { challengeOf } from '../cross-site.ts';
 import { notFoundPage } from '../not-found-page.ts';
-import { budgetHeaders, countAddress, countRequest } from '../rate-limits.ts';
+import { budgetHeaders, type Counting, countAddress, countRequest } from '../rate-limits.ts';
 import { signInBy } from '../sessions.ts';
 import {
   type Endpoint,
@@ -24,7 +24,7 @@ import {
   slotsOf,
   takesIdempotencyKey,
 } from './endpoint.ts';
-import { type Fields, type Form, merge, readForm, readQuery } from './form.ts';
+import { type Fields, type Form, readForm, withQuery } from './form.ts';
 import { isFile, type Params, type ParamsReader, readerOf } from './params.ts';
 import { type ReplyCheck, replyCheckOf } from './reply-check.ts';
 
@@ -60,9 +60,9 @@ interface Resource {
   readonly pattern: string;
   readonly slots: readonly string[];
   readonly methods: ReadonlyMap<string, Prepared>;
-  /** Methods for the Allow header, sorted. Contains HEAD if there is GET. */
+  /** Methods for the Allow header, sorted. Contains HEAD if one of the methods is GET. */
   readonly allowed: readonly string[];
-  /** Whether one of the methods accepts a file. */
+  /** Whether an endpoint at this path accepts a file. */
   readonly takesFile: boolean;
 }
 
@@ -80,7 +80,7 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   web.notFound((c) => {
     observeRequest('other', 'unknown', 404, 0);
     if (wantsPage(c.env.incoming, c.req.path)) return notFoundPage(c.env.incoming.headers);
-    return renderError(app, new NotFoundError(`There is no endpoint at ${c.req.path}`), c.req.path, {
+    return renderError(app, new NotFoundError(`There is no endpoint at ${c.req.path}`, { status: 404 }), c.req.path, {
       headers: HEADERS,
       requestHeaders: c.env.incoming.headers,
     });
@@ -88,7 +88,10 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   return web;
 }
 
-/** Whether the request comes from a browser that opens a page. All other requests, and those below /api, get errors as JSON. */
+/**
+ * Returns whether the request comes from a browser that opens a page. All other requests, and all requests below /api, get
+ * errors as JSON.
+ */
 const wantsPage = ({ method, headers }: IncomingMessage, path: string): boolean =>
   method === 'GET' && !path.startsWith('/api') && /\btext\/html\b/i.test(headers.accept ?? '');
 
@@ -145,21 +148,29 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
   const { incoming } = c.env;
   const note = currentRequest();
   if (note !== undefined) note.route = resource.template;
-  const reply: Reply = { headers: HEADERS, requestHeaders: incoming.headers };
+  const reply: Reply = {
+    headers: HEADERS,
+    requestHeaders: incoming.headers,
+    answer: c.env.outgoing as ServerResponse,
+    onBudget(budget) {
+      reply.budget = budget;
+      reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
+    },
+  };
   let method = incoming.method ?? '';
   let response: Response;
   try {
     if (method === 'OPTIONS') {
-      await countAddress(app, incoming, countingOf(c, reply).onBudget);
+      await countAddress(app, incoming, reply.onBudget);
       return options(resource, reply);
     }
     const form = await readForm(incoming, resource.takesFile).catch((error) =>
       countUnread(app, resource, c, reply, error),
     );
-    if (method === 'POST') method = overridden(form.fields) ?? method;
+    if (method === 'POST' && form.fields.has('method')) method = overridden(form.fields) ?? method;
     const prepared = resource.methods.get(method);
     if (prepared === undefined) {
-      await countAddress(app, incoming, countingOf(c, reply).onBudget);
+      await countAddress(app, incoming, reply.onBudget);
       response = notAllowed(method, resource, reply);
     } else response = await run(app, prepared, resource, c, form, reply);
   } catch (error) {
@@ -171,8 +182,8 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
 }
 
 /**
- * Counts a request whose body cannot be read towards the limit of its account or IP address, like any other request. Then
- * throws the error.
+ * Counts a request although its body could not be read. Like any other request, it counts towards the limit of the account or
+ * IP address. Then throws `error`, the error of the body.
  *
  * @throws RateLimitHitError if no budget is left; an error of `identify` if the credentials are invalid; otherwise `error`.
  */
@@ -185,32 +196,26 @@ async function countUnread(
 ): Promise<never> {
   const { incoming } = c.env;
   const auth = methods.get(incoming.method ?? '')?.endpoint.auth ?? 'basic';
-  await countRequest(app, incoming, () => identify(app, auth, c), countingOf(c, reply));
+  await countRequest(app, incoming, () => identify(app, auth, c), reply);
   throw error;
 }
-
-/** Returns the options with which a request is counted. The budget that is left is added to the headers of the response. */
-const countingOf = (c: WebContext, reply: Reply) => ({
-  answer: c.env.outgoing as ServerResponse,
-  onBudget(budget: Budget) {
-    reply.budget = budget;
-    reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
-  },
-});
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Returns the method in the form field `method`, for clients that can send only POST; undefined if the field is absent or names
- * no method.
+ * Returns the method in the form field `method`, for clients that can send only POST. Undefined if the field is absent or does
+ * not contain one of `METHODS`.
  */
 function overridden(form: Fields): string | undefined {
   const method = form.get('method');
   return method !== undefined && METHODS.has(method) ? method : undefined;
 }
 
-/** The parts of a response that are known before its body. */
-interface Reply {
+/**
+ * The parts of a response that are known before its body is rendered. The budget that is left after the request is added to the
+ * headers.
+ */
+interface Reply extends Counting {
   headers: Readonly<Record<string, string>>;
   budget?: Budget;
   /** Headers of the request, which determine the additional headers of a 401. */
@@ -226,23 +231,22 @@ async function run(
   reply: Reply,
 ): Promise<Response> {
   const { incoming } = c.env;
-  const sent = merge(readQuery(incoming.url ?? ''), form.fields);
-  const signIn = () => identify(app, endpoint.auth, c, sent.get('client'));
-  const request = await countRequest(app, incoming, signIn, countingOf(c, reply));
+  const sent = withQuery(incoming.url ?? '', form.fields);
+  const request = await countRequest(app, incoming, () => identify(app, endpoint.auth, c, sent.get('client')), reply);
   const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
   const { values, ignored } = read(inSlots, sent, form.files);
   const http = httpOf(c, reply);
   const { viewer } = ctx;
-  const key = takesKey && viewer !== null ? http.header('idempotency-key') : undefined;
+  const key = takesKey && viewer !== null ? incoming.headers['idempotency-key']?.toString() : undefined;
   const work = async () => {
     const answer =
       key === undefined || viewer === null
         ? await endpoint.handle(ctx, values, http)
         : await withIdempotencyKey(
-            app,
+            app.work,
             idempotencyKey({ app, viewer }, key, [endpoint.method, template, inSlots, [...sent].sort(), form.files]),
-            (app) => endpoint.handle({ ...ctx, app }, values, http),
+            (work) => endpoint.handle({ ...ctx, work }, values, http),
             { rendersFacts: endpoint.rendersFacts === true },
           );
     check?.(answer);
@@ -256,8 +260,11 @@ const NO_SLOTS: readonly string[] = [];
 
 function identify(app: App, auth: Endpoint['auth'], { env }: WebContext, client?: string): Promise<RequestCtx> {
   const { incoming } = env;
-  if (auth === 'basic') return signInBy(app, incoming, { client, answer: env.outgoing as ServerResponse });
-  return anonymous(app, { host: incoming.headers.host, userAgent: incoming.headers['user-agent'], client });
+  const { host, authorization, 'user-agent': userAgent } = incoming.headers;
+  if (auth !== 'basic') return anonymous(app, { host, userAgent, client });
+  if (authorization !== undefined && authorization !== '')
+    return signIn(app, { host, userAgent, client, authorization });
+  return signInBy(app, incoming, { client, answer: env.outgoing as ServerResponse });
 }
 
 /**
@@ -275,7 +282,7 @@ function httpOf({ env, req }: WebContext, reply: Reply): Http {
     },
     budget: reply.budget,
     setCookie(cookie) {
-      reply.headers = { ...reply.headers, 'Set-Cookie': cookie };
+      (env.outgoing as ServerResponse).appendHeader('set-cookie', cookie);
     },
   };
 }
@@ -290,12 +297,12 @@ async function envelope(answer: HandlerResult, ignored: readonly string[], { hea
   const success = { result: 'success', msg: '', ...answer };
   const body = ignored.length === 0 ? success : { ...success, ignored_parameters_unsupported: ignored };
   if (!isLong(body)) return json(200, body, headers);
-  // The body is not streamed: it then counts as outbound backlog of the account until the client has read it.
+  // The body is not streamed, so that it counts as outbound backlog of the account until the client has read it.
   const { pieces } = await writeJson(body, isLong);
   return new Response(Buffer.concat(pieces), { headers });
 }
 
-/** Adds the names of the ignored parameters to a JSON body. @param text An object with at least one field. */
+/** Adds the names of the ignored parameters to a JSON body. @param text A JSON object with at least one field. */
 function spliced(text: string | JsonBytes, ignored: readonly string[]): string | JsonBytes {
   const end = `,"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
   if (typeof text === 'string') return text.slice(0, text.lastIndexOf('}')) + end;
@@ -324,7 +331,8 @@ function inPieces(text: JsonBytes, headers: Readonly<Record<string, string>>): R
 }
 
 function json(status: number, body: object, headers: Readonly<Record<string, string>> = HEADERS): Response {
-  // The HTTP server has a fast path for plain header objects and string bodies, which creates no Headers and no streams.
+  // The HTTP server has a fast path for plain header objects and string bodies, which creates no Headers objects and no
+  // streams.
   return new Response(JSON.stringify(body), { status, headers });
 }
 
@@ -341,9 +349,15 @@ function notAllowed(method: string, { allowed }: Resource, { headers }: Reply): 
 }
 
 /**
- * Returns the error envelope. An error that is not a ChatError is a bug: it is logged, and the client receives no details.
+ * Returns the response for a thrown error. An error that is not expected is a bug: it is logged, and the client receives no
+ * details.
  */
-function renderError(app: App, thrown: unknown, what: string, reply: Reply): Response {
+function renderError(
+  app: App,
+  thrown: unknown,
+  what: string,
+  reply: Pick<Reply, 'headers' | 'requestHeaders'>,
+): Response {
   const error = expectedError(thrown);
   if (error === undefined) {
     app.log.error({ err: thrown, request: what }, 'request failed');

@@ -3,8 +3,9 @@ import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
 import { json, type Param, text } from './params.ts';
 
 /**
- * Declares the parameters that set which users hold a permission: one parameter for each permission.
+ * Declares the parameters that set the holders of permissions: one parameter for each permission.
  *
+ * @param meanings Description of each permission, by parameter name.
  * @param type Type of the JSON values.
  */
 export function permissionParams<N extends string, S extends z.ZodType>(
@@ -34,8 +35,8 @@ export function settingParam(setting: Setting<unknown>): Param<unknown, 'optiona
 }
 
 /**
- * Returns the meaning of each value of a setting, such as `1 everyone, 2 admins only`. Undefined if the setting has no closed
- * set of values, or if each value is its own name.
+ * Returns the meaning of each value of a setting, such as `1 everyone, 2 admins only`. Undefined if the values are not a closed
+ * set, or if each value equals its name.
  */
 function valuesSaid({ type, choices }: Setting<unknown>): string | undefined {
   const taken = Object.entries(choices?.values ?? {}).filter(([, [value]]) => type.safeParse(value).success);

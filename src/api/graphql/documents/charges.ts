@@ -13,11 +13,12 @@ import { selectedFields } from './selected-fields.ts';
 type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the number of requests that an operation counts as. A mutation counts as the number of root fields that are executed,
- * including those under aliases and in fragments, except those that `@skip` and `@include` omit. A query with introspection
- * counts by the size of the introspection result. Everything else counts as one.
+ * Returns the number of requests that an operation counts as. A mutation counts as the number of root fields that are executed.
+ * This number includes fields under aliases and in fragments, and excludes fields that `@skip` and `@include` omit. A query
+ * with introspection counts by the size of the introspection result. Every other operation counts as one.
  *
- * @returns At least 1. Exactly 1 if a variable has the wrong type: execution refuses it before it resolves any field.
+ * @returns At least 1. Exactly 1 if a variable has the wrong type: execution refuses the operation before it resolves any
+ *   field.
  * @throws GraphQLError if more than one field checks credentials, or the introspection is too large.
  */
 export function chargeOf(
@@ -46,9 +47,9 @@ export function chargeOf(
 }
 
 /**
- * Returns the error for an introspection over the limit.
+ * Returns the error for an introspection whose result exceeds the limit on fields.
  *
- * @param actual Estimated number of fields. Undefined if the result was abandoned at the limit.
+ * @param actual Estimated number of fields. Undefined if the computation of the result ended at the limit.
  */
 export function tooMuchIntrospection(actual?: number): GraphQLError {
   const max = MAX_INTROSPECTED_FIELDS;

@@ -19,25 +19,31 @@ import { costOf } from './cost.ts';
 import { introspectsBelowRoot, isIntrospectionField } from './introspection.ts';
 
 /**
- * Limits of a document. They are several times what front ends send. The introspection query of GraphiQL has 400 tokens and
- * depth 15; the first screen of a chat has depth 12 and cost 4,000. Parsing, validating and measuring even the worst document
+ * Maximum values for a document, several times what front ends send. The introspection query of GraphiQL has 400 tokens and
+ * depth 15. The first screen of a chat has depth 12 and cost 4,000. Parsing, validating and measuring even the worst document
  * takes only milliseconds.
  */
 export const DOCUMENT_LIMITS = {
   tokens: 4000,
-  /** Depth of nested fields, fragments included. */
+  /**
+   * Maximum nesting depth of fields, with fragments expanded. Also the maximum nesting depth of list and object values, and of
+   * list types.
+   */
   depth: 20,
   aliases: 50,
-  /** Aliases in a document with introspection. Each alias can request the whole schema again, and no tool needs aliases. */
+  /**
+   * Maximum number of aliases in a document with introspection. Each alias can request the whole schema again. Tools send
+   * introspection without aliases.
+   */
   introspectionAliases: 5,
   directives: 50,
   fragments: 100,
   /**
-   * Maximum number of fields with the same response name in one selection. Validation compares them pairwise, so its time grows
-   * with the square of their number.
+   * Maximum number of fields with the same response name, or of spreads of the same fragment, in one selection. Validation
+   * compares them pairwise, so the time of validation grows with the square of their number.
    */
   repetitions: 200,
-  /** Number of objects that the operation can return. @see cost.ts */
+  /** Maximum number of objects that the operation can return. @see cost.ts */
   cost: 10_000,
 } as const;
 
@@ -48,20 +54,26 @@ export type Checked =
   | { readonly document: DocumentNode; readonly errors?: undefined }
   | { readonly errors: readonly GraphQLError[]; readonly document?: undefined };
 
-/** Limit of the number of cached documents: enough for many front ends. */
+/** Maximum number of cached documents: enough for many front ends. */
 const CACHED_DOCUMENTS = 1000;
-/** Length of the longest document that is cached, in characters. Longer documents are rare. */
+/** Maximum length in characters of a document that is cached. Longer documents are rare. */
 const CACHED_LENGTH = 20_000;
 /**
- * Limit of the memory use of the cache, in bytes: a thousand documents of 250 tokens. It is lower for a process with a heap of
- * less than a gigabyte.
+ * Maximum memory use of the cache of documents, in bytes: a thousand documents of 190 tokens. The maximum is lower for a
+ * process with a heap of less than a gigabyte.
  */
 const CACHED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
-/** Average memory use of a token together with its syntax nodes, in bytes. Measured: 254. */
-const TOKEN_BYTES = 256;
+/**
+ * Average memory use of a token together with its syntax nodes, in bytes. Measured: 273 for lists of arguments, 340 for
+ * documents of all fields of the schema, 474 for lists of plain names.
+ */
+const TOKEN_BYTES = 350;
 
-/** Returns the number of tokens of a document, which stay in memory with it; 0 if it was parsed without tokens. */
-export function tokensOf({ loc }: DocumentNode): number {
+/**
+ * Returns the number of tokens of a document; 0 if it was parsed without tokens. The tokens are kept in memory with the syntax
+ * tree.
+ */
+function tokensOf({ loc }: DocumentNode): number {
   let tokens = 0;
   for (let token = loc?.startToken; token != null; token = token.next ?? undefined) tokens++;
   return tokens;
@@ -77,17 +89,21 @@ export interface Documents {
   check(source: string): Checked;
   /**
    * Returns the cost of an operation with these variables. If a variable has the wrong type, the cost is 0: execution refuses
-   * it before it resolves any field.
+   * the operation before it resolves any field.
    *
-   * @throws GraphQLError if the cost exceeds the limit. Also if `chargeOf` throws, for example if the operation checks
-   *   credentials twice.
+   * @throws GraphQLError if the cost exceeds the limit, or under the conditions of `chargeOf`: for example, if the operation
+   *   checks credentials twice.
    */
   cost(document: DocumentNode, operationName: string | null | undefined, variables: Variables): Cost;
 }
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
 
-/** Whether error messages omit suggestions ("Did you mean …"), which reveal names of the schema. */
+/**
+ * Creates the parser, validator and cache of documents for a schema.
+ *
+ * @param options.hideSuggestions Whether error messages omit suggestions ("Did you mean …"), which reveal names of the schema.
+ */
 export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false } = {}): Documents {
   const known = new LRUCache<string, Extract<Checked, { readonly document: DocumentNode }>>({
     max: CACHED_DOCUMENTS,
@@ -112,7 +128,10 @@ export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false
   };
 }
 
-/** Returns the error for a document over a limit. @param actual Undefined if parsing stopped at the limit. */
+/**
+ * Returns the error for a document that exceeds a limit. @param actual Measured value. Undefined if parsing stopped at the
+ * limit.
+ */
 function overLimit(limit: Limit, actual?: number): GraphQLError {
   const max = DOCUMENT_LIMITS[limit];
   const found = actual === undefined ? `${limit} over ${max}` : `${limit} ${actual}`;
@@ -132,10 +151,10 @@ function checkDocument(schema: GraphQLSchema, source: string, hideSuggestions: b
     if (errors.length === 0) return { document };
     return { errors: errors.map((error) => coded(error, 'GRAPHQL_VALIDATION_FAILED')) };
   } catch (error) {
-    // The document has so many nested braces or brackets that the parser exceeds the call stack.
+    // The parser exceeded the call stack, because the document has too many nested braces or brackets.
     if (error instanceof RangeError) return { errors: [overLimit('depth')] };
     if (!(error instanceof GraphQLError)) throw error;
-    // Only the message of the parser's error shows that there are too many tokens.
+    // The parser's error shows only by its message that there are too many tokens.
     const tooMany = /Document contains more tha[nt] \d+ tokens/.test(error.message);
     return { errors: [tooMany ? overLimit('tokens') : coded(error, 'GRAPHQL_PARSE_FAILED')] };
   }
@@ -191,7 +210,10 @@ function sizeError(document: DocumentNode): GraphQLError | undefined {
   return over && overLimit(over, found[over]);
 }
 
-/** Returns how often the most frequent response name occurs in a selection, inline fragments included. */
+/**
+ * Returns the number of occurrences of the most frequent response name or fragment spread in a selection. The selections of
+ * inline fragments are included.
+ */
 function mostRepeated(set: SelectionSetNode): number {
   const counts = new Map<string, number>();
   const count = ({ selections }: SelectionSetNode): void => {
@@ -209,10 +231,7 @@ function mostRepeated(set: SelectionSetNode): number {
   return Math.max(0, ...counts.values());
 }
 
-/**
- * Returns the depth of the deepest field in any definition of a document. The name of a field, fragment or operation makes no
- * difference.
- */
+/** Returns the maximum depth of fields over all definitions of a document, with fragments expanded. */
 function depthOf(document: DocumentNode): number {
   const fragments = new Map(
     document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [])),
@@ -221,8 +240,8 @@ function depthOf(document: DocumentNode): number {
   const measure = (set: SelectionSetNode): number => {
     const known = measured.get(set);
     if (known !== undefined) return known;
-    // If the fragment contains itself, the inner occurrence counts as depth 0, so that the recursion ends. Validation refuses
-    // the document later.
+    // If a fragment contains itself, the inner occurrence has depth 0, so that the recursion ends. Validation refuses the
+    // document later.
     measured.set(set, 0);
     let deepest = 0;
     for (const selection of set.selections) {
@@ -244,7 +263,7 @@ function depthOf(document: DocumentNode): number {
   );
 }
 
-/** Costs of operations without variables. */
+/** Cached costs of operations that declare no variables. */
 const fixedCosts = new WeakMap<OperationDefinitionNode, number>();
 
 function measureCost(
@@ -254,7 +273,7 @@ function measureCost(
   inputs: Readonly<Record<string, unknown>>,
 ): number {
   const operation = getOperationAST(document, operationName);
-  // If the operation is missing, or variables are invalid, execution refuses it before it resolves any field.
+  // If the operation is missing, or variables are invalid, execution refuses the operation before it resolves any field.
   if (operation == null) return 0;
   const fixed = fixedCosts.get(operation);
   if (fixed !== undefined) return fixed;

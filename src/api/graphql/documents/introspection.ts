@@ -36,7 +36,7 @@ import { type SelectedFields, selectedFields } from './selected-fields.ts';
 type Variables = Readonly<Record<string, unknown>>;
 type Data = Record<string, unknown>;
 
-/** The root fields for introspection, with their definitions. */
+/** The definitions of the root fields for introspection, by field name. */
 const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
   __schema: SchemaMetaFieldDef,
   __type: TypeMetaFieldDef,
@@ -45,12 +45,12 @@ const META_FIELDS: Readonly<Record<string, GraphQLField<unknown, unknown>>> = {
 export const isIntrospectionField = (name: string): boolean => Object.hasOwn(META_FIELDS, name);
 
 /**
- * Number of introspected fields that count as one request of the budget. The introspection query of GraphiQL counts as about 20
- * requests.
+ * Number of fields in an introspection result that count as one request against the budget. The introspection query of GraphiQL
+ * counts as about 20 requests.
  */
 const FIELDS_PER_REQUEST = 5_000;
 
-/** Largest number of fields in an introspection result: five times the result that a tool needs to read the whole schema. */
+/** Maximum number of fields in an introspection result: five times the result that a tool needs to read the whole schema. */
 export const MAX_INTROSPECTED_FIELDS = 600_000;
 
 const introspecting = new WeakMap<DocumentNode, boolean>();
@@ -71,7 +71,7 @@ export function introspects(document: DocumentNode): boolean {
   return found;
 }
 
-/** Returns the introspection fields at the root of an operation. */
+/** Returns the introspection fields among the root fields of an operation. */
 function introspectionIn(fields: SelectedFields): (readonly FieldNode[])[] {
   return [...fields.values()].filter(([field]) => isIntrospectionField(field?.name.value ?? ''));
 }
@@ -133,10 +133,11 @@ export function introspectionSize(
   };
 }
 
-/** Lengths of the lists in introspection results, by field name. `mean` is the average over all types of the schema. */
+/** Numbers of items in the lists of introspection results, by field name. */
 interface Lengths {
+  /** Average number of items in the list over all types of the schema. */
   readonly mean: Readonly<Record<string, number>>;
-  /** Length of the longest list of that name in any type. */
+  /** Maximum number of items in the list over all types of the schema. */
   readonly longest: Readonly<Record<string, number>>;
 }
 
@@ -176,7 +177,7 @@ class Estimate {
   readonly #lengths: Lengths;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Variables;
-  /** Sizes that were estimated before. A fragment is estimated once, however often it is spread. */
+  /** Estimated sizes of selections. The size of a fragment is estimated once, however often it is spread. */
   readonly #known = { mean: new Map<SelectionSetNode, number>(), longest: new Map<SelectionSetNode, number>() };
 
   constructor(lengths: Lengths, fragments: ReadonlyMap<string, FragmentDefinitionNode>, variables: Variables) {
@@ -185,7 +186,10 @@ class Estimate {
     this.#variables = variables;
   }
 
-  /** Estimates the size of a root field. `__type` can select the type with the longest lists, so their lengths are used. */
+  /**
+   * Estimates the number of fields in the value of a root field. A list directly below the root field counts with its maximum
+   * length, because `__type` can select any type. Deeper lists count with their average length.
+   */
   root({ selectionSet }: FieldNode): number {
     return this.#selections(selectionSet, 'longest');
   }
@@ -211,7 +215,7 @@ class Estimate {
   }
 }
 
-/** The value of an introspection field. */
+/** The value of an introspection field, and its size. */
 interface Introspected {
   readonly value: unknown;
   /** Number of fields in the value. */
@@ -219,8 +223,8 @@ interface Introspected {
 }
 
 /**
- * Limit of the total number of fields in cached results. A field takes only 64 bytes on average (measured), because parts of a
- * result that are equal share one object.
+ * Maximum total number of fields in cached results. On average, a field takes only 64 bytes (measured), because equal parts of
+ * a result share one object.
  */
 const KEPT_FIELDS = shareOfHeap(1 / 32, 32 * 1024 * 1024) / 64;
 
@@ -229,24 +233,24 @@ const keptBySchema = new WeakMap<GraphQLSchema, LRUCache<string, Introspected>>(
 /** The error for an introspection whose result exceeds `MAX_INTROSPECTED_FIELDS`. */
 export class TooMuchIntrospection extends Error {}
 
-/** An operation with introspection, split into the introspection results and the other fields. */
+/** An operation with introspection, split into the introspection fields and the other fields. */
 export interface IntrospectionParts {
   /** Names of all root fields in the response, in order. */
   readonly names: readonly string[];
   /** Values of the introspection fields, by response name. */
   readonly values: ReadonlyMap<string, unknown>;
-  /** The document with the operation without its introspection fields. Undefined if it has no other fields. */
+  /** The document without the introspection fields of the operation. Undefined if the operation has no other fields. */
   readonly rest: DocumentNode | undefined;
 }
 
 /**
- * Computes the introspection fields of an operation. All requests share a cache, in which the result of a selection is stored.
- * A long result is computed in time slices, so that it does not block the event loop.
+ * Computes the values of the introspection fields of an operation. The values are cached by selection, for all requests. A long
+ * value is computed in time slices, so that the computation does not block the event loop.
  *
  * @param variables Coerced values.
- * @returns The results, and the rest of the operation. Undefined if the operation contains no introspection, or if its
- *   arguments are invalid.
- * @throws TooMuchIntrospection if the results exceed `MAX_INTROSPECTED_FIELDS`.
+ * @returns The values, and a document with the other fields. Undefined if the operation contains no introspection, or if an
+ *   argument of an introspection field is invalid.
+ * @throws TooMuchIntrospection if the values contain more than `MAX_INTROSPECTED_FIELDS` fields.
  */
 export async function introspect(
   schema: GraphQLSchema,
@@ -307,7 +311,7 @@ async function answerOf(
 
 /** An introspection field with coerced arguments and expanded fragments. */
 interface FieldPlan {
-  /** The field, its arguments and its selection as text. Two fields with the same text have the same result. */
+  /** The field, its arguments and its selection, as text. Two fields with the same text have the same result. */
   readonly key: string;
   readonly name: string;
   readonly resolve: NonNullable<GraphQLField<unknown, unknown>['resolve']>;
@@ -319,7 +323,7 @@ interface FieldPlan {
 
 interface ObjectPlan {
   readonly fields: readonly FieldPlan[];
-  /** Results by object. Each is computed once, although a type occurs in many places of a result. */
+  /** Results that were already computed, by object. A type occurs in many places of a result, but is computed only once. */
   readonly known: Map<unknown, Introspected>;
 }
 
@@ -328,7 +332,7 @@ interface Source {
   readonly variables: Variables;
 }
 
-/** Returns the plan of a field; undefined if an argument is invalid. The general executor then reports the error. */
+/** Returns the plan of a field; undefined if an argument is invalid. In this case, graphql-js reports the error. */
 function planOf(
   source: Source,
   field: GraphQLField<unknown, unknown>,
@@ -383,7 +387,9 @@ class Answering {
     this.#info = { schema } as GraphQLResolveInfo;
   }
 
-  /** Computes a root field. Yields to the event loop between the items of the lists that are directly below it. */
+  /**
+   * Computes the value of a root field. Yields to the event loop between the items of the lists directly below the root field.
+   */
   async root(plan: FieldPlan): Promise<Introspected> {
     const source = this.#valueOf(plan, undefined);
     if (plan.inner === undefined || source == null) return { value: null, size: 1 };
@@ -399,7 +405,7 @@ class Answering {
           this.#object(inner, item);
         }
       }
-      // The items of a list were computed above, so `#field` takes them from `known`.
+      // The items of the list were computed above, so `#field` takes their results from `known`.
       const made = this.#field(field, source);
       value[field.name] = made.value;
       size = bounded(size + made.size);
@@ -436,7 +442,7 @@ class Answering {
   }
 }
 
-/** Returns the size. @throws TooMuchIntrospection if it exceeds `MAX_INTROSPECTED_FIELDS`. */
+/** Returns the number of fields unchanged. @throws TooMuchIntrospection if the number exceeds `MAX_INTROSPECTED_FIELDS`. */
 function bounded(size: number): number {
   if (size > MAX_INTROSPECTED_FIELDS) throw new TooMuchIntrospection();
   return size;

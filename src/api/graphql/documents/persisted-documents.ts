@@ -10,13 +10,16 @@ export interface DocumentParams {
   readonly query?: unknown;
   /** Id of a persisted document, as in the GraphQL over HTTP specification. */
   readonly documentId?: unknown;
-  /** Can contain the hash of a document, as clients of Apollo and urql send it: `persistedQuery: {version: 1, sha256Hash}`. */
+  /**
+   * Extensions of the request. They can contain the hash of a document, as clients of Apollo and urql send it:
+   * `persistedQuery: {version: 1, sha256Hash}`.
+   */
   readonly extensions?: unknown;
 }
 
 /** The documents that requests can name by their SHA-256 instead of sending the text. */
 export interface PersistedDocuments {
-  /** Whether only documents in the file of the operator are executed. */
+  /** Whether only documents in the operator's file are executed. If so, other documents are refused. */
   readonly only: boolean;
   find(hash: string): string | undefined;
   /** Caches a document that a client sent together with its hash, so that clients can name it later. */
@@ -24,14 +27,16 @@ export interface PersistedDocuments {
 }
 
 /**
- * Limits of the documents that clients register: enough for several front ends of some hundred documents. The longest documents
- * of code generators have a tenth of `charactersEach`.
+ * Limits for the documents that clients register: their number, their total length and the length of each document, in
+ * characters. The limits are enough for several front ends with a few hundred documents each. The longest documents of code
+ * generators have a tenth of `charactersEach`.
  */
 const KEPT = { documents: 1_000, characters: 8 * 1024 * 1024, charactersEach: 100_000 } as const;
 
 /**
- * Reads the file PERSISTED_DOCUMENTS, and creates the cache for *automatic persisted queries*: a client names a document by its
- * hash, and sends the text only if the hash is unknown. Each node has its own cache, which contains only valid documents.
+ * Reads the file PERSISTED_DOCUMENTS, and creates the cache for *automatic persisted queries*. With these, a client names a
+ * document by its hash, and sends the text only if the hash is unknown. Each node has its own cache, which contains only valid
+ * documents.
  *
  * Without the cache, the service would have to report that persisted queries are not supported. Apollo Client and urql would
  * then send full texts until the page is reloaded, even for documents in the file.
@@ -78,8 +83,8 @@ const ACCEPTED_KEYS =
   '"persistConfig: { algorithm: \'SHA256\' }" in relay-compiler (default: MD5)';
 
 /**
- * Returns a function that validates an entry of the file, and returns the hash and text of the document. It throws ConfigError
- * if the entry is invalid.
+ * Returns a function that validates an entry of the file PERSISTED_DOCUMENTS, and returns the hash and text of its document.
+ * The returned function throws ConfigError if the entry is invalid.
  */
 function checkEntry(documents: Documents) {
   return ([key, document]: [string, unknown]): [string, string] => {
@@ -102,22 +107,22 @@ const hashOf = (document: string): string => createHash('sha256').update(documen
 /** Returns the hash in a document id, in lower case, without the prefix "sha256:" of the GraphQL over HTTP specification. */
 const hashNamed = (id: string): string => id.replace(/^sha256:/, '').toLowerCase();
 
-/** Returns the hash by which a request names its document; undefined if it names none. */
+/** Returns the hash of the document that a request names; undefined if the request names no document. */
 function namedHash({ documentId, extensions }: DocumentParams): string | undefined {
   const id = documentId ?? registeredId(extensions);
   return typeof id === 'string' ? hashNamed(id) : undefined;
 }
 
 /**
- * Returns the hash that Apollo and urql send in `extensions`. If the request also contains the document, it is registered under
- * this hash.
+ * Returns the hash that Apollo and urql send in `extensions`; undefined if there is none. If the request also contains the text
+ * of the document, the text is registered under this hash.
  */
 const registeredId = (extensions: unknown): unknown =>
   (extensions as { persistedQuery?: { sha256Hash?: unknown } } | null | undefined)?.persistedQuery?.sha256Hash;
 
 /**
- * Whether a request contains the text of a document. An empty text counts as absent, because the WebSocket protocol requires a
- * `query` in every request.
+ * Returns whether a request contains the text of a document. An empty text counts as absent, because the WebSocket protocol
+ * requires a `query` in every request.
  */
 const hasText = (query: unknown): boolean => query !== undefined && query !== null && query !== '';
 
@@ -133,7 +138,8 @@ export function requireDocument({ only }: PersistedDocuments, params: DocumentPa
 /**
  * Returns the text of the document that a request contains or names.
  *
- * @throws GraphQLError if there is none, if the document must not be executed here, or if it does not match its hash.
+ * @throws GraphQLError if the request neither contains nor names a document, if the named document is unknown, or if the text
+ *   does not match the hash. Also if the request contains a text, but only documents in the operator's file are executed.
  */
 export function documentText(persisted: PersistedDocuments, params: DocumentParams): string {
   requireDocument(persisted, params);
@@ -150,7 +156,7 @@ export function documentText(persisted: PersistedDocuments, params: DocumentPara
   return query;
 }
 
-/** The sources and the validator of documents. */
+/** The validator of documents, and the documents that requests can name by their hash. */
 export interface DocumentSources {
   readonly documents: Documents;
   readonly persisted: PersistedDocuments;
@@ -171,8 +177,7 @@ export function checkDocument(
 /**
  * Returns the document that a request contains or names, parsed and validated, or its validation errors.
  *
- * @throws GraphQLError if there is no document.
- * @see documentText
+ * @throws GraphQLError under the conditions of `documentText`.
  */
 export const readDocument = (parts: DocumentSources, params: DocumentParams): Checked =>
   checkDocument(parts, documentText(parts.persisted, params), params);
@@ -184,8 +189,8 @@ const refusal = (message: string, code: string): GraphQLError => new GraphQLErro
  */
 const notFound = () => refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND');
 /**
- * The error for an unknown hash if only the documents in the file are executed. After this code, no client sends the text,
- * because it would be refused as well.
+ * The error for an unknown hash if only the documents in the operator's file are executed. Clients do not send the text of the
+ * document after this code. The text would be refused as well.
  */
 const notInList = () => refusal('There is no persisted document with this id', 'PERSISTED_QUERY_NOT_IN_LIST');
 const onlyPersisted = () =>

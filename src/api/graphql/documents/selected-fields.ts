@@ -5,8 +5,8 @@ import { isLeftOut } from './cost.ts';
 export type SelectedFields = ReadonlyMap<string, readonly FieldNode[]>;
 
 /**
- * Returns the fields of selections as they are executed, by response name. Fields in fragments are included. Fields that
- * `@skip` or `@include` omits are not. The types of fragments are not compared.
+ * Returns the fields of selections as they are executed, by response name. Fields in fragments are included, whatever the type
+ * condition of the fragment. Fields that `@skip` or `@include` omits are excluded.
  *
  * @param variables Coerced values.
  */
@@ -23,7 +23,7 @@ export function selectedFields(
 interface Collection {
   readonly document: DocumentNode;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Names of the fragments that were already collected. Each is collected once. */
+  /** Names of the fragments whose fields were already collected. Each fragment is collected once. */
   readonly seen: Set<string>;
   readonly fields: Map<string, FieldNode[]>;
 }

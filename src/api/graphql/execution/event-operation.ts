@@ -12,29 +12,35 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { Logger } from 'pino';
-import { type EventPiece, keepResult, keptResult } from '../../../events/rendering.ts';
+import { type EventPiece, forgetResult, inOwnMemory, keepResult, keptResult } from '../../../events/rendering.ts';
 import type { GraphQLContext } from '../loading/context.ts';
 import { presentError } from '../schema/errors.ts';
 import { projectionOptionsOf } from '../schema/event-projections.ts';
-import { eventTypeName } from '../schema/event-types.ts';
+import { type EventSource, eventTypeName } from '../schema/event-types.ts';
 import { isOutOfReach } from '../schema/read-back.ts';
+import type { EventReader, ReaderSource } from '../schema/reader-values.ts';
 import { rootField } from '../schema/root-field.ts';
-import { eventSchemaOf, isAllKnown, type Selecting } from './event-schema.ts';
+import { eventSchemaOf, type Selecting, sourcesIn, sourcesOfKnown } from './event-schema.ts';
+import { type FilledResult, ReaderResults, ResultTemplate } from './reader-results.ts';
 
-/** The operation of a document to run, with its variables. */
+/** The name of the operation to execute, its variables, and the log for its errors. */
 export interface Run {
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Receives the errors of event projections, which clients do not receive. */
+  /** The log for errors of event projections, which clients do not receive. */
   readonly log: Logger;
 }
 
+const NONE: ReadonlySet<never> = new Set();
+
 /**
- * The operation that a subscription executes for each event. Subscriptions share one instance if their documents are equal, and
- * so are their variables except queue and position.
+ * The operation that a subscription executes for each event. Subscriptions share one instance if their documents and variables
+ * are equal. The variables that contain the id of the event queue and the position in the event log are not compared.
  *
- * If an event projection (the data in the event itself) covers the whole selection, the operation is executed and serialized
- * once, and all readers with the same rendering of the event receive these bytes. Otherwise it is executed for each reader.
+ * If an event projection (the data in the event itself) contains all selected fields, the operation is executed and serialized
+ * once. All recipients for whom the event is rendered equally then receive the same bytes. If some of these fields differ
+ * between recipients (reader fields, such as unread counts), only their values are filled in for each recipient. If a field is
+ * not in the event projection, the operation is executed for each recipient.
  */
 export class EventOperation {
   readonly #schema: GraphQLSchema;
@@ -45,8 +51,13 @@ export class EventOperation {
   readonly #selecting: Selecting;
   /** The fields that the operation selects on the event. Undefined if the document does not contain the operation. */
   readonly #selection: SelectionSetNode | undefined;
-  /** Whether the event projections cover the selection, cached by event type and keys of the projections. */
-  readonly #isAllKnown = new Map<string, boolean>();
+  /**
+   * Sources of the selected reader fields, by event type and keys of the projections. Undefined if the event projections do not
+   * contain all selected fields.
+   */
+  readonly #sources = new Map<string, ReadonlySet<ReaderSource<unknown>> | undefined>();
+
+  #allSources: ReadonlySet<ReaderSource<unknown>> | undefined;
 
   constructor(schema: GraphQLSchema, document: DocumentNode, { operationName, variables, log }: Run) {
     this.#schema = schema;
@@ -64,73 +75,144 @@ export class EventOperation {
   }
 
   /**
-   * Whether the event projections cover the selection, so that all readers of this rendering receive the same result. If true,
-   * that result has been computed and cached.
+   * Returns the result for one recipient, if it can be computed without reading the database.
+   *
+   * @returns `shared` if all recipients receive the shared result. The result for this recipient if it differs from those of
+   *   others only in reader fields. Undefined if the operation must be executed, or the state of the recipient must be loaded.
    */
-  isShared(piece: EventPiece): boolean {
-    if (keptResult(piece, this) !== undefined) return true;
-    try {
-      return this.#isAnswered(piece);
-    } catch (err) {
-      // Any error here is a bug. It is not rethrown, because it would end every stream with this operation, and again after
-      // each reconnect.
-      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'event projection failed');
-      return false;
-    }
+  readyResultOf(piece: EventPiece, reader: EventReader): FilledResult | 'shared' | undefined {
+    const answer = this.#answerTo(piece);
+    if (!(answer instanceof ReaderResults)) return answer && 'shared';
+    const state = answer.source.current(reader, piece);
+    if (state === undefined) return undefined;
+    const shape = answer.source.shapeOf(state, piece);
+    const template = answer.template(shape) ?? this.#makeTemplate(piece, answer, { shape, state });
+    return template?.fill(state);
   }
 
-  #isAnswered(piece: EventPiece): boolean {
-    const type = this.#schema.getType(eventTypeName(piece.event.type, piece.event.op) ?? '');
-    if (!isObjectType(type) || this.#selection === undefined) return this.#share(piece) !== undefined;
-    const knowing = Object.values(type.getFields()).map(
-      ({ extensions }) => projectionOptionsOf(extensions)?.projectionOf(piece).key,
-    );
-    const key = `${type.name} ${knowing.join()}`;
-    let known = this.#isAllKnown.get(key);
-    if (known === undefined) {
-      known = isAllKnown(this.#selecting, this.#selection, type, piece);
-      this.#isAllKnown.set(key, known);
-    }
-    if (!known) return false;
-    if (this.#share(piece) !== undefined) return true;
-    this.#isAllKnown.set(key, false);
-    return false;
+  /** Sources of the reader fields that the operation can select. */
+  get readerSources(): ReadonlySet<ReaderSource<unknown>> {
+    this.#allSources ??= sourcesIn(this.#schema, this.#document);
+    return this.#allSources;
   }
 
   /**
-   * Executes the operation on the event alone, without a reader, and caches the result. Returns undefined if that fails, which
-   * is a bug but must not end a stream.
+   * Loads the state of a recipient of an event whose result differs between recipients only in reader fields.
+   *
+   * @returns False for all other events.
    */
-  #share(piece: EventPiece): Buffer | undefined {
-    // No context is passed, because the fields of an event depend only on the event, not on the reader.
-    const result = execute({ ...this.#run(piece), schema: eventSchemaOf(this.#schema) });
-    const err = result instanceof Promise ? new Error('A field resolved asynchronously') : result.errors?.[0];
-    if (err !== undefined) {
-      if (result instanceof Promise) result.catch(() => {});
-      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'event projection execution failed');
+  async load(piece: EventPiece, reader: EventReader): Promise<boolean> {
+    const answer = this.#answerTo(piece);
+    if (!(answer instanceof ReaderResults)) return false;
+    await answer.source.load(reader, piece);
+    return true;
+  }
+
+  /**
+   * Returns the results that are computed without reading the event's entities: the shared result, or the results that differ
+   * only in reader fields. Undefined if the operation must be executed for each recipient.
+   */
+  #answerTo(piece: EventPiece): Buffer | ReaderResults | undefined {
+    const kept = keptResult<Buffer | ReaderResults>(piece, this);
+    if (kept !== undefined) return kept;
+    try {
+      return this.#makeAnswer(piece);
+    } catch (err) {
+      // Any error here is a bug. The error is logged and not rethrown: it would end every stream with this operation, and again
+      // after each reconnect.
+      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'event projection failed');
       return undefined;
     }
-    const bytes = this.#toBytes(piece, result as ExecutionResult);
-    keepResult(piece, this, bytes);
-    return bytes;
+  }
+
+  #makeAnswer(piece: EventPiece): Buffer | ReaderResults | undefined {
+    const key = this.#keyOf(piece);
+    const sources = key === undefined ? NONE : this.#sourcesFor(piece, key);
+    const [source, another] = sources ?? [];
+    if (sources === undefined || another !== undefined) return undefined;
+    const made = source === undefined ? this.#share(piece) : new ReaderResults(source);
+    if (made === undefined) this.#refuse(piece);
+    else keepResult(piece, this, made);
+    return made;
+  }
+
+  /** Returns the event type and the keys of the projections of the event's entities. Undefined if nothing can be selected. */
+  #keyOf(piece: EventPiece): string | undefined {
+    const type = this.#schema.getType(eventTypeName(piece.event.type, piece.event.op) ?? '');
+    if (!isObjectType(type) || this.#selection === undefined) return undefined;
+    const projectionKeys = Object.values(type.getFields()).map(
+      ({ extensions }) => projectionOptionsOf(extensions)?.projectionOf(piece)?.key,
+    );
+    return `${type.name} ${projectionKeys.join()}`;
+  }
+
+  #sourcesFor(piece: EventPiece, key: string): ReadonlySet<ReaderSource<unknown>> | undefined {
+    const type = this.#schema.getType(key.slice(0, key.indexOf(' ')));
+    if (!this.#sources.has(key) && isObjectType(type) && this.#selection !== undefined)
+      this.#sources.set(key, sourcesOfKnown(this.#selecting, this.#selection, type, piece));
+    return this.#sources.get(key);
+  }
+
+  /** Executes the operation for each recipient of such events from now on, because a projection has failed. */
+  #refuse(piece: EventPiece): void {
+    const key = this.#keyOf(piece);
+    if (key !== undefined) this.#sources.set(key, undefined);
+    forgetResult(piece, this);
+  }
+
+  /**
+   * Executes the operation on the event alone, without a viewer. Returns undefined if the execution fails. A failure is a bug,
+   * but must not end a stream.
+   *
+   * @param source The event, and the state of a reader if the operation selects reader fields.
+   */
+  #executeOn(source: EventSource): ExecutionResult | undefined {
+    // No context is passed, because the fields of an event depend only on the event, not on the viewer.
+    const result = execute({ ...this.#run(source), schema: eventSchemaOf(this.#schema) });
+    const err = result instanceof Promise ? new Error('A field resolved asynchronously') : result.errors?.[0];
+    if (err === undefined) return result as ExecutionResult;
+    if (result instanceof Promise) result.catch(() => {});
+    this.#log.error({ err, event: source.id, type: source.event.type }, 'event projection execution failed');
+    return undefined;
+  }
+
+  #share(piece: EventPiece): Buffer | undefined {
+    const result = this.#executeOn(piece);
+    return result && inOwnMemory(this.#toBytes(piece, result));
+  }
+
+  #makeTemplate(
+    piece: EventPiece,
+    results: ReaderResults,
+    { shape, state }: { readonly shape: string; readonly state: unknown },
+  ): ResultTemplate | undefined {
+    const { id, event, facts } = piece;
+    const result = this.#executeOn({ id, event, facts, reader: state });
+    if (result === undefined) {
+      this.#refuse(piece);
+      return undefined;
+    }
+    const template = new ResultTemplate({ ...result, extensions: { position: id } });
+    keepResult(piece, this, results.with(shape, template));
+    return template;
   }
 
   /**
    * Returns the shared execution result for an event, as JSON in UTF-8. Its `extensions.position` is the event's id,
-   * whatever fields and aliases are selected.
+   * whatever fields and aliases are selected. `readyResultOf` must have returned `shared` for the event before.
    */
   sharedResultOf(piece: EventPiece): Buffer {
-    // The result may have been evicted since it was created, or be too large for the cache.
-    const known = keptResult(piece, this) ?? this.#share(piece);
-    if (known === undefined) throw new Error('The event has no shared result');
-    return known;
+    // The result may have been evicted from the cache since it was created, or may be too large for the cache.
+    const answer = this.#answerTo(piece);
+    if (answer === undefined || answer instanceof ReaderResults) throw new Error('The event has no shared result');
+    return answer;
   }
 
   /**
-   * Executes the operation for one reader, with the rights of that reader.
+   * Executes the operation for one recipient of the event, with the rights of that user.
    *
    * @returns The execution result, as JSON in UTF-8.
-   * @throws The error of a read that failed because the database is unavailable or the row was deleted. No incomplete result is
+   * @throws The error of a read that failed because the database is unavailable or a row was deleted. No incomplete result is
    *   returned, because a retry can succeed.
    */
   async ownResultOf(piece: EventPiece, contextValue: GraphQLContext): Promise<Buffer> {
@@ -140,7 +222,7 @@ export class EventOperation {
     return this.#toBytes(piece, result);
   }
 
-  #run(rootValue: EventPiece) {
+  #run(rootValue: EventSource) {
     return {
       document: this.#document,
       operationName: this.#operationName,

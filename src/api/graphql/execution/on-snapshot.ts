@@ -12,20 +12,20 @@ import {
 import { signedIn } from '../../../access/context.ts';
 import { answerAtOnce } from '../../../access/snapshot.ts';
 import { expectedError } from '../../../platform/db/errors.ts';
-import { BadRequestError, ChatError } from '../../../platform/errors.ts';
+import { ChatError, ValidationError } from '../../../platform/errors.ts';
 import { selectedFields } from '../documents/selected-fields.ts';
 import type { GraphQLContext } from '../loading/context.ts';
 import { answersWithState } from '../schema/mutation.ts';
 import { executorOf } from './executor.ts';
 
-/** The payload field that exposes the whole state that the viewer can read. */
+/** Name of the payload field that exposes the whole state that the viewer can read. */
 const STATE = 'query';
 
 /**
- * Whether an operation selects the field `query` in the payload of a mutation. The operation must then be executed by
- * `executeOnSnapshot`.
+ * Returns whether an operation selects the field `query` in the payload of a mutation. If so, the operation must be executed
+ * by `executeOnSnapshot`.
  *
- * @throws BadRequestError if it does, and has other root fields.
+ * @throws ValidationError if the operation selects `query` of a mutation and has other root fields.
  */
 export function asksForState({ schema, document, operationName, variableValues }: ExecutionArgs): boolean {
   if (!mentionsState(document)) return false;
@@ -44,7 +44,7 @@ export function asksForState({ schema, document, operationName, variableValues }
     return [...selectedFields(document, coerced, sets).values()].some(([field]) => field?.name.value === STATE);
   });
   if (asking.length > 0 && acts.length > 1) {
-    throw new BadRequestError(`An operation that selects "${STATE}" of a mutation must contain only that mutation`);
+    throw new ValidationError(`An operation that selects "${STATE}" of a mutation must contain only that mutation`);
   }
   return asking.length > 0;
 }
@@ -67,7 +67,8 @@ function mentionsState(document: DocumentNode): boolean {
 }
 
 /**
- * Thrown to end the snapshot of an operation that failed, so that no deferred work runs. Contains the result of the operation.
+ * The error for a failed operation on a snapshot. It prevents the work that the mutation deferred from running. Contains the
+ * result of the operation.
  */
 class Failed extends Error {
   readonly result: ExecutionResult;
@@ -80,15 +81,15 @@ class Failed extends Error {
 
 /**
  * Executes an operation that selects `query` in the payload of a mutation, on one database snapshot. If a service refuses a
- * field, only that field has an error. Any other error fails the whole operation, because it can end the snapshot. Fields that
- * were read later could then not be distinguished from valid ones.
+ * field, only that field has an error. Any other error fails the whole operation: it can end the snapshot, and fields that are
+ * read later would show another state.
  *
  * @throws RequestTimeoutError if the database could not be read in time.
  */
 export async function executeOnSnapshot(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   try {
-    return await answerAtOnce(signedIn(context), async ({ app, viewer }) => {
-      const contextValue = { ...context, app, viewer, realm: viewer.realm };
+    return await answerAtOnce(signedIn(context), async ({ app, work, viewer }) => {
+      const contextValue = { ...context, work, viewer, organization: viewer.organization };
       const result = await executorOf(app.config)({ ...args, contextValue });
       const faults = result.errors?.filter(isFault) ?? [];
       const expected = faults.map(({ originalError }) => expectedError(originalError)).find((known) => known);
@@ -103,6 +104,8 @@ export async function executeOnSnapshot(args: ExecutionArgs, context: GraphQLCon
   }
 }
 
-/** Whether an error was thrown neither by a service as a refusal nor by GraphQL itself: a bug, or a failure of the database. */
+/**
+ * Returns whether an error is a bug or a failure of the database. Refusals of services and errors of GraphQL itself are not.
+ */
 const isFault = ({ originalError }: GraphQLError): boolean =>
   originalError !== undefined && !(originalError instanceof ChatError) && !(originalError instanceof GraphQLError);

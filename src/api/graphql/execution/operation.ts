@@ -14,11 +14,13 @@ import {
 import { type App, chargedAccountOf, type RequestCtx } from '../../../access/context.ts';
 import { UnauthorizedError } from '../../../access/errors.ts';
 import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../../access/idempotency.ts';
+import { requireLive } from '../../../events/context.ts';
 import type { Budget } from '../../../platform/budget.ts';
 import type { Caller } from '../../../platform/caller.ts';
-import { BadRequestError, ChatError } from '../../../platform/errors.ts';
+import { BadRequestError, ChatError, ValidationError } from '../../../platform/errors.ts';
 import { observeOperation } from '../../../platform/metrics.ts';
 import { noteUser } from '../../../platform/request-note.ts';
+import { inSpan } from '../../../platform/tracing.ts';
 import { countMore, countRequest } from '../../rate-limits.ts';
 import { introspects } from '../documents/introspection.ts';
 import type { Cost, GraphQLContext } from '../loading/context.ts';
@@ -30,7 +32,7 @@ import { asksForState, executeOnSnapshot } from './on-snapshot.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 
-/** The parts of a request that depend on the transport: how its sender is authenticated, and where the budget is reported. */
+/** The functions by which a transport authenticates the sender of an operation, and reports the sender's remaining budget. */
 export interface Arrival {
   readonly signIn: () => Promise<RequestCtx>;
   /** The HTTP response. Absent for an operation on a WebSocket. */
@@ -49,8 +51,9 @@ export interface OperationSource {
 }
 
 /**
- * Authenticates the sender of an operation, and counts it as one request. Must be called before the document is parsed: a
- * refused document then counts as well, and a sender without budget cannot make the service parse more.
+ * Authenticates the sender of an operation, and counts the operation as one request. Must be called before the document is
+ * parsed. So an operation whose document is refused counts as well, and the service parses no documents of a sender without
+ * budget.
  *
  * @throws RateLimitHitError if no budget is left, and every error of `signIn`.
  */
@@ -70,10 +73,10 @@ export async function admit(
 }
 
 /**
- * Waits until a request has arrived, then authenticates and counts its sender by `admitted`. The sender is counted even if the
- * body is incomplete or too large.
+ * Waits until the body of a request has arrived. Then calls `admitted`, which authenticates the sender and counts the request.
+ * The request is counted even if the body is incomplete or too large.
  *
- * @throws The error of `admitted`, or else that of `arriving`.
+ * @throws The error of `admitted`. If there is none, the error of `arriving`.
  */
 export async function admitArrived<T>(
   arriving: Promise<T>,
@@ -95,11 +98,11 @@ interface Beginning {
 }
 
 /**
- * Counts the remaining cost of an operation, whose first request `admit` has counted. If the budget is too small, the operation
- * must not be executed.
+ * Counts an operation as `cost.charged` requests. Because `admit` has counted one request, only the others are counted here. If
+ * the budget is too small, the operation must not be executed.
  *
  * @returns The context for the resolvers of the operation.
- * @throws UnauthorizedError if an unauthenticated client requests the schema although it is not public.
+ * @throws UnauthorizedError if an unauthenticated client requests the schema although introspection requires authentication.
  * @throws RateLimitHitError if the budget is too small.
  * @throws BadRequestError if the idempotency key is not a string.
  */
@@ -118,16 +121,41 @@ export async function beginOperation(
 }
 
 /**
- * Executes a query or mutation. The `extensions` of the result contain the cost of the operation and the remaining budget. With
- * an idempotency key, a mutation is executed once; repetitions get the data of the first request.
+ * Executes a query or mutation. The `extensions` of the result contain the cost of the operation and the remaining budget. A
+ * mutation with an idempotency key is executed once. A repeated request with the same key gets the data of the first request.
+ *
+ * If spans are exported, the operation is recorded as a span.
  *
  * @see src/events/README.md#idempotency-keys
  */
-export async function executeOperation(args: ExecutionArgs): Promise<ExecutionResult> {
+export function executeOperation(args: ExecutionArgs): Promise<ExecutionResult> {
+  return inSpan(
+    () => spanOf(args),
+    () => execute(args),
+    ({ errors }) => ({ 'graphql.error.count': errors?.length ?? 0 }),
+  );
+}
+
+/** Maximum length of an operation's name in a span. Clients choose the name. */
+const MAX_SPAN_NAME_LENGTH = 100;
+
+function spanOf({ document, operationName }: ExecutionArgs) {
+  const { operation = 'unknown', name } = getOperationAST(document, operationName) ?? {};
+  const shown = name?.value.slice(0, MAX_SPAN_NAME_LENGTH);
+  return {
+    name: shown === undefined ? operation : `${operation} ${shown}`,
+    attributes: {
+      'graphql.operation.type': operation,
+      ...(shown !== undefined && { 'graphql.operation.name': shown }),
+    },
+  };
+}
+
+async function execute(args: ExecutionArgs): Promise<ExecutionResult> {
   const context = args.contextValue as GraphQLContext;
   const { cost, budget: rateLimit } = context;
   const extensions = { cost, ...(rateLimit !== undefined && { rateLimit }) };
-  // Error messages for clients that cannot introspect the schema contain no suggestions of names.
+  // Suggestions in error messages would reveal names of the schema to clients that cannot introspect it.
   const hideSuggestions = context.viewer === null && !context.app.config.anonymousIntrospection;
   const startedAt = performance.now();
   try {
@@ -151,7 +179,7 @@ function observe({ document, operationName }: ExecutionArgs, { viewer }: GraphQL
 }
 
 /**
- * Thrown if the result of an operation must not be stored under its idempotency key. The changes are rolled back, and the
+ * The error for an operation whose result must not be stored under its idempotency key. The changes are rolled back, and the
  * client can repeat the request. Contains the result.
  */
 class NotKept extends Error {
@@ -164,7 +192,7 @@ class NotKept extends Error {
 }
 
 async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
-  const { app, viewer, idempotencyKey: key } = context;
+  const { app, work, viewer, idempotencyKey: key } = context;
   if (viewer !== null && asksForState(args)) return executeOnSnapshot(args, context);
   const field = key === undefined ? undefined : keyedField(args);
   if (key === undefined || viewer === null || field === undefined) {
@@ -175,7 +203,7 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   const input = ['graphql', print(document), operationName ?? null, variableValues ?? null];
   try {
     const record = idempotencyKey({ app, viewer }, key, input);
-    const data = await withIdempotencyKey(app, record, (app) => execution(args, { ...context, app }), {
+    const data = await withIdempotencyKey(requireLive(work), record, (work) => execution(args, { ...context, work }), {
       rendersFacts: rendersFacts(field) && !selectsObjects(document),
     });
     return { data };
@@ -185,10 +213,13 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   }
 }
 
-/** Results of `selectsObjects`. */
+/** Cached results of `selectsObjects`, by document. */
 const selecting = new WeakMap<DocumentNode, boolean>();
 
-/** Returns whether a document selects objects in the payload of a mutation. They must be read in the transaction of the change. */
+/**
+ * Returns whether a mutation document selects fields of objects in the payload. Such objects must be read in the transaction of
+ * the change.
+ */
 function selectsObjects(document: DocumentNode): boolean {
   const known = selecting.get(document);
   if (known !== undefined) return known;
@@ -198,7 +229,7 @@ function selectsObjects(document: DocumentNode): boolean {
       if (selectionSet !== undefined) objects++;
     },
   });
-  // The payload itself is one.
+  // The count includes the payload itself, which is one object.
   selecting.set(document, objects > 1);
   return objects > 1;
 }
@@ -206,8 +237,8 @@ function selectsObjects(document: DocumentNode): boolean {
 /**
  * Executes a mutation that has an idempotency key, and returns its data.
  *
- * @throws NotKept if the mutation failed. Also throws the errors for which `shouldRestart` is true: the mutation must then run
- *   again from the start.
+ * @throws NotKept if the mutation failed.
+ * @throws Every error for which `shouldRestart` is true. The mutation must then run again from the start.
  */
 async function execution(
   args: ExecutionArgs,
@@ -218,11 +249,11 @@ async function execution(
   const reason = causes.find(shouldRestart);
   if (reason !== undefined) throw reason;
   const { data, errors } = result;
-  // `data` is dropped, because the transaction is rolled back, and with it the changes that `data` shows.
+  // The transaction is rolled back, so the changes that `data` shows do not exist.
   if (data != null && errors !== undefined) throw new NotKept({ ...result, data: null });
   if (data == null || hasFailed(contextValue)) throw new NotKept(result);
   if (awaitsPosition(contextValue)) {
-    contextValue.app.transaction?.whenLogged((position) => reportPosition(contextValue, data, position));
+    contextValue.work.transaction?.whenLogged((position) => reportPosition(contextValue, data, position));
   }
   return data;
 }
@@ -234,15 +265,15 @@ const isMutation = ({ document, operationName }: ExecutionArgs): boolean =>
  * Returns the mutation to which the idempotency key of an operation applies. Undefined if the operation is a query, or if the
  * mutation ignores keys.
  *
- * @throws BadRequestError if there are several mutations: if only one of them failed, the key could stand for neither success
- *   nor failure.
+ * @throws ValidationError if there are several mutations. One of them could fail while another succeeds, but a key stands for a
+ *   single outcome.
  */
 function keyedField({ document, operationName, schema }: ExecutionArgs): GraphQLField<unknown, unknown> | undefined {
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== OperationTypeNode.MUTATION) return undefined;
   const [selection, ...others] = operation.selectionSet.selections;
   if (others.length > 0 || selection?.kind !== Kind.FIELD) {
-    throw new BadRequestError('An operation with an idempotency key must contain exactly one mutation');
+    throw new ValidationError('An operation with an idempotency key must contain exactly one mutation');
   }
   const field = schema.getMutationType()?.getFields()[selection.name.value];
   return field === undefined || ignoresIdempotencyKey(field) ? undefined : field;

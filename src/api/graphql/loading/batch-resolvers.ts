@@ -17,8 +17,8 @@ export interface BatchResolver<Source, Value> {
 }
 
 /**
- * Returns a resolver that can read its field for all objects of a list in one batch. Plans use `forAll`, with one await for all
- * objects (`execution/plans/execute.ts`). The general executor calls the resolver for one object at a time.
+ * Returns a resolver that can read its field for all objects of a list in one batch. Query plans use `forAll`, with one await
+ * for all objects (`execution/plans/execute.ts`). graphql-js calls the resolver for one object at a time.
  */
 export const batchResolver = <Source, Value>(forAll: ForAll<Source, Value>): BatchResolver<Source, Value> =>
   Object.assign(
@@ -30,7 +30,7 @@ export const batchResolver = <Source, Value>(forAll: ForAll<Source, Value>): Bat
     { forAll },
   );
 
-/** A function that returns the loader of an operation for the values of a field. */
+/** A function that returns the loader of values for a field. The loader belongs to one operation. */
 type LoaderOf<K, V> = (ctx: GraphQLContext) => Pick<Loads<K, V>, 'loadAll'>;
 
 /**
@@ -41,7 +41,7 @@ type LoaderOf<K, V> = (ctx: GraphQLContext) => Pick<Loads<K, V>, 'loadAll'>;
 export const byKey = <Source, K, V>(loader: LoaderOf<K, V>, keyOf: (source: Source) => K): BatchResolver<Source, V> =>
   batchResolver((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)) as Promise<readonly (V | Error)[]>);
 
-/** Returns a batch resolver like `byKey`. The field is null for objects without a key. */
+/** Returns a batch resolver like `byKey`, but the field is null for objects without a key. */
 export const byKeyIfAny = <Source, K, V>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K | null,

@@ -8,7 +8,7 @@ import { headersOf } from '../../sessions.ts';
 import { BatchedLoads, type KeyedLoader, type LoadEach, type RequestedKey } from './keyed-loader.ts';
 import type { ReaderBatch } from './reader-batch.ts';
 
-/** The cost of an operation, and its limit. */
+/** The cost of an operation (`requested`), and the maximum cost of an operation (`limit`). */
 export interface Cost {
   readonly requested: number;
   readonly limit: number;
@@ -16,10 +16,10 @@ export interface Cost {
   readonly charged: number;
 }
 
-/** The context that all resolvers of one operation receive. A new one is created for each operation. */
+/** The context that all resolvers of one operation receive. Each operation has its own context. */
 export interface GraphQLContext extends RequestCtx {
   readonly cost: Cost;
-  /** Budget left for the caller; undefined if requests are not limited. */
+  /** Budget of requests left for the caller; undefined if requests are not limited. */
   readonly budget?: Budget | undefined;
   /**
    * The browser for which the response can set cookies. Undefined for an operation on a WebSocket, which has no response
@@ -27,8 +27,8 @@ export interface GraphQLContext extends RequestCtx {
    */
   readonly browser?: Browser;
   /**
-   * Batches the reads of all readers to whom one batch of events is delivered. Undefined unless the operation is executed for
-   * an event.
+   * The batch of database reads for all users who receive events in the same turn of the event loop. Undefined unless the
+   * operation is executed for an event.
    */
   readonly batch?: ReaderBatch | undefined;
   /** The idempotency key that the client sent; undefined if it sent none. */
@@ -43,7 +43,7 @@ export const browserOf = ({ headers }: IncomingMessage, response: ServerResponse
 
 /**
  * Returns a function that creates a value, such as a DataLoader, once per operation. Later calls in the same operation return
- * the same value. The loaded values depend on the rights of one viewer at one time, so they must not outlive the operation.
+ * the same value. The values depend on the rights of one viewer at one time, so they must not be used after the operation.
  */
 export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQLContext) => T {
   const made = new WeakMap<GraphQLContext, { readonly value: T }>();
@@ -55,10 +55,11 @@ export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQL
 }
 
 /**
- * Returns a function that creates one loader per operation. While events are delivered, all readers of the events share one
- * loader, so that the number of SQL statements does not grow with the number of readers.
+ * Returns a function that creates one loader per operation. During the delivery of events, the loads for all recipients are
+ * batched. The number of SQL statements then does not grow with the number of recipients.
  *
- * @param load Returns the value for each viewer and key, in order. The viewers differ only while events are delivered.
+ * @param load Returns the value for each pair of viewer and key, in order. There is more than one viewer only during the
+ *   delivery of events.
  */
 export function acrossReaders<K extends number | string, V>(
   load: LoadEach<K, V>,
@@ -69,33 +70,40 @@ export function acrossReaders<K extends number | string, V>(
 }
 
 /**
- * Returns a function like `acrossReaders`. Its loads are also batched with loads of concurrent requests.
+ * Returns a function like `acrossReaders`, whose loads are also batched with loads of concurrent requests.
  *
- * @param load Returns the value for each viewer and key, in order. Its cost must grow with the number of keys, not with viewers
- *   times keys.
+ * @param load Returns the value for each pair of viewer and key, in order.
+ * @param isOfViewer Whether `load` reads a row for each pair. If false, it reads one for each key.
  */
 export function acrossRequests<K extends number | string, V>(
   load: LoadEach<K, V>,
+  isOfViewer = true,
 ): (ctx: GraphQLContext) => KeyedLoader<K, V> {
-  const reads = new BatchedReads<RequestedKey<K>, V | Error>((_place, wanted) => load(wanted));
+  const reads = new BatchedReads<RequestedKey<K>, V | Error>(
+    (_place, wanted) => load(wanted),
+    () => 1,
+    isOfViewer ? undefined : ({ key }) => key,
+  );
   return acrossReaders<K, V>(async (wanted) => {
     const [first] = wanted;
-    return first === undefined ? [] : reads.of({ db: first.ctx.app.db, realmId: first.ctx.realmId }, wanted);
+    return first === undefined
+      ? []
+      : reads.of({ db: first.ctx.work.db, organizationId: first.ctx.organizationId }, wanted);
   });
 }
 
 /**
- * Returns a function like `acrossRequests`, for values that do not depend on the user, only on the organization.
+ * Returns a function like `acrossRequests`, for values that depend on the organization, but not on the viewer.
  *
- * @param read Reads the values of keys, which contain no duplicates, and returns a function that looks up the value of a key.
+ * @param read Reads the values of distinct keys, and returns a function that returns the value of a key.
  */
 export function forEverybody<K extends number | string, V>(
-  read: (db: SqlClient, realmId: number, keys: readonly K[]) => Promise<(key: K) => V | Error>,
+  read: (db: SqlClient, organizationId: number, keys: readonly K[]) => Promise<(key: K) => V | Error>,
 ): (ctx: GraphQLContext) => KeyedLoader<K, V> {
   return acrossRequests<K, V>(async (wanted) => {
     const [first] = wanted;
     if (first === undefined) return [];
-    const found = await read(first.ctx.app.db, first.ctx.realmId, [...new Set(wanted.map(({ key }) => key))]);
+    const found = await read(first.ctx.work.db, first.ctx.organizationId, [...new Set(wanted.map(({ key }) => key))]);
     return wanted.map(({ key }) => found(key));
-  });
+  }, false);
 }

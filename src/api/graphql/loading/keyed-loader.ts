@@ -7,8 +7,8 @@ export interface RequestedKey<K> {
 }
 
 /**
- * A function that loads the value of each key for its viewer, in the order of the keys. It returns an error in place of a value
- * that could not be loaded.
+ * A function that loads the value of each key for the viewer who requested the key, in the order of the keys. It returns an
+ * error in place of a value that could not be loaded.
  */
 export type LoadEach<K, V> = (wanted: readonly RequestedKey<K>[]) => Promise<readonly (V | Error)[]>;
 
@@ -16,8 +16,8 @@ export type LoadEach<K, V> = (wanted: readonly RequestedKey<K>[]) => Promise<rea
 export interface Loads<K, V> {
   readonly load: (key: K) => Promise<V>;
   /**
-   * Loads many values, in the order of the keys, with one await. The result is null for a null key, and an error for a failed
-   * load.
+   * Loads the values of many keys with one await, in the order of the keys. The result is null for a null key, and an error for
+   * a failed load.
    */
   readonly loadAll: (keys: readonly (K | null)[]) => Promise<readonly (V | Error | null)[]>;
 }
@@ -39,30 +39,30 @@ export interface KeyedLoader<K, V> extends Loads<K, V> {
   readonly prime: (key: K, value: V) => void;
 }
 
-/** Keys that are loaded in one batch. `values` is empty until `come` resolves. */
+/** Keys that are loaded in one batch. `values` is filled when the promise `come` resolves. */
 interface Batch<K, V> {
   readonly wanted: RequestedKey<K>[];
   readonly come: Promise<unknown>;
   values: readonly (V | Error)[];
 }
 
-/** The location of the value of a key: a batch, and an index in it. */
+/** The location of the value of a key: a batch, and an index in the batch. */
 interface Place<K, V> {
   readonly batch: Batch<K, V>;
   readonly at: number;
 }
 
 /**
- * Loads values by key. Each key is loaded once per viewer. Keys that are requested before the event loop continues form one
- * batch, even if different viewers request them. The values depend on one time and on the rights of these viewers, so an
- * instance must not outlive its operation or delivery.
+ * A loader of values by key, for several viewers. Each key is loaded once per viewer. Keys that are requested before the event
+ * loop continues form one batch, even if different viewers request them. Loaded values are never refreshed, and depend on the
+ * rights of the viewers. An instance must therefore be used only for one operation or one delivery of events.
  *
- * A list of keys takes one promise. DataLoader takes one promise per key; for a list of three hundred, these promises are most
- * of the cost.
+ * A list of keys takes one promise. A DataLoader creates one promise per key. For a list of three hundred keys, the creation of
+ * so many promises takes most of the time.
  */
 export class BatchedLoads<K, V> {
   readonly #load: LoadEach<K, V>;
-  /** Locations of the values that were requested, by viewer id and key. */
+  /** Locations of the values of all requested keys, by viewer id and key. */
   readonly #places = new Map<number, Map<K, Place<K, V>>>();
   #next: Batch<K, V> | undefined;
 
@@ -70,7 +70,7 @@ export class BatchedLoads<K, V> {
     this.#load = load;
   }
 
-  /** Returns the loader of one viewer. */
+  /** Returns the loader for the viewer of `ctx`. */
   of(ctx: Ctx): KeyedLoader<K, V> {
     const places = this.#places.get(ctx.viewer.id) ?? new Map<K, Place<K, V>>();
     this.#places.set(ctx.viewer.id, places);
@@ -91,7 +91,7 @@ export class BatchedLoads<K, V> {
       },
       loadAll: async (keys) => {
         const found = keys.map((key) => (key === null ? null : placeOf(key)));
-        // The batches are awaited one after another, because there is usually only one.
+        // The batches are awaited one after another, because the values are usually in a single batch.
         for (const { come } of new Set(found.flatMap((place) => place?.batch ?? []))) if (come !== DONE) await come;
         return found.map((place) => (place === null ? null : (place.batch.values[place.at] as V | Error)));
       },
@@ -121,7 +121,7 @@ export class BatchedLoads<K, V> {
       }
       resolve();
     };
-    // Runs after all pending promise callbacks, so that the loads they start join the batch.
+    // The batch is loaded after all pending promise callbacks. So keys that these callbacks request join the batch.
     void DONE.then(() => process.nextTick(run));
     return batch;
   }

@@ -1,36 +1,36 @@
-import type { App } from '../../../access/context.ts';
-import type { Db } from '../../../platform/db/client.ts';
+import type { ReadWork } from '../../../access/context.ts';
+import type { Database, Db, Tx } from '../../../platform/db/client.ts';
 
 /**
- * Shares database reads among the readers of one organization to whom events are delivered in one turn of the event loop. Reads
- * that do not depend on the reader run once for all. Other reads are batched if the feature uses `acrossReaders`.
+ * A batch of database reads for all users of one organization who receive events in the same turn of the event loop
+ * ("readers"). Reads that do not depend on the user run once. Other reads are batched if `acrossReaders` created their loader.
  *
- * All reads run after the events were committed. Nothing is cached for the next turn.
+ * All reads run after the events were committed. No result is kept for the next turn of the event loop.
  */
 export class ReaderBatch {
-  static readonly #current = new WeakMap<App, Map<number, ReaderBatch>>();
-  /** The app of the service, with a database client that runs identical reads only once. */
-  readonly app: App;
+  static readonly #current = new WeakMap<Database, Map<number, ReaderBatch>>();
+  /** A unit of work whose database client runs reads with the same arguments only once. */
+  readonly work: ReadWork;
   readonly #loaders = new Map<object, unknown>();
 
-  constructor(app: App) {
-    this.app = { ...app, db: readingOnce(app.db) };
+  constructor({ db }: Pick<Database, 'db'>) {
+    this.work = { db: readingOnce(db) };
   }
 
-  /** Returns the batch of an organization's deliveries in this turn of the event loop. */
-  static current(app: App, realmId: number): ReaderBatch {
-    let batches = ReaderBatch.#current.get(app);
+  /** Returns the batch that all event recipients of an organization share in this turn of the event loop. */
+  static current(database: Database, organizationId: number): ReaderBatch {
+    let batches = ReaderBatch.#current.get(database);
     if (batches === undefined) {
       batches = new Map();
-      ReaderBatch.#current.set(app, batches);
-      setImmediate(() => ReaderBatch.#current.delete(app));
+      ReaderBatch.#current.set(database, batches);
+      setImmediate(() => ReaderBatch.#current.delete(database));
     }
-    const batch = batches.get(realmId) ?? new ReaderBatch(app);
-    batches.set(realmId, batch);
+    const batch = batches.get(organizationId) ?? new ReaderBatch(database);
+    batches.set(organizationId, batch);
     return batch;
   }
 
-  /** Returns the value that `make` creates. It is created once per batch and `make`. */
+  /** Returns the result of `make`, which is called once per batch. */
   once<T>(make: () => T): T {
     const known = this.#loaders.get(make) as T | undefined;
     if (known !== undefined) return known;
@@ -40,8 +40,8 @@ export class ReaderBatch {
   }
 }
 
-/** Returns a database client that runs each read once. Later reads with the same arguments get the first result. */
-function readingOnce(db: Db): Db {
+/** Returns a database client that runs each distinct read once. Later reads with the same arguments get the first result. */
+function readingOnce(db: Db): Tx {
   const answers = new Map<string, Promise<unknown>>();
   const extended = db.$extends({
     query: {
@@ -56,7 +56,7 @@ function readingOnce(db: Db): Db {
       },
     },
   });
-  return extended as unknown as Db;
+  return extended as unknown as Tx;
 }
 
 /** Converts values that JSON cannot represent (bigint, bytes) to texts, for the key of a read. */

@@ -4,6 +4,7 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import type PrismaTypes from '../../../generated/pothos.ts';
 import { getDatamodel } from '../../../generated/pothos.ts';
+import type { Db } from '../../../platform/db/client.ts';
 import type { GraphQLContext } from '../loading/context.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pageSize } from './page-size.ts';
 import { REFS } from './refs.ts';
@@ -14,12 +15,12 @@ export interface SchemaShape {
   PrismaTypes: PrismaTypes;
   Scalars: {
     DateTime: { Input: Date; Output: Date };
-    /** Clients use global ids, resolvers use row ids. @see refs.ts */
+    /** Clients send and receive global ids, resolvers receive and return row ids. @see refs.ts */
     ID: { Input: number; Output: number | bigint };
     File: { Input: Uint8Array; Output: never };
     LongId: { Input: number; Output: number };
   };
-  Connection: { totalCount?: (() => number | Promise<number>) | undefined };
+  Connection: { totalCount: () => number | Promise<number> };
   /** Fields and arguments are non-null unless declared otherwise. */
   DefaultFieldNullability: false;
   DefaultInputFieldRequiredness: true;
@@ -31,13 +32,13 @@ const PAGE_SIZES =
   `at most ${MAX_PAGE_SIZE}, unless the list states another limit. ` +
   `If \`first\` and \`last\` are absent: ${DEFAULT_PAGE_SIZE}.`;
 
-/** The type parameter of the builder with all defaults, for helper functions that take its field builders or refs. */
+/** The type parameter of the builder with all defaults, for functions that take field builders or refs of the builder. */
 export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
 
 /**
- * The only builder of the GraphQL schema. The `graphql.ts` of every feature adds its types and fields to it. It holds no
- * database client: resolvers and the Prisma plugin take the client from the context, so that several services can run in one
- * process.
+ * The only builder of the GraphQL schema. The file `graphql.ts` of every feature adds types and fields to this builder. The
+ * builder holds no database client: resolvers and the Prisma plugin take the client from the context, so that several services
+ * can run in one process.
  *
  * Tests set `builder.options.prisma.onUnusedQuery = 'error'`: a resolver that forgets `...query` then fails, instead of running
  * one query per row.
@@ -52,7 +53,8 @@ export const builder = new SchemaBuilder<SchemaShape>({
     defaultUnionOptions: { name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result` },
   },
   prisma: {
-    client: ({ app }) => app.db,
+    // The plugin requires the type of a database client. It only reads, so a transaction can be used instead.
+    client: ({ work }) => work.db as Db,
     dmmf: getDatamodel(),
     exposeDescriptions: true,
     onUnusedQuery: null,
@@ -79,12 +81,12 @@ export const builder = new SchemaBuilder<SchemaShape>({
     hasPreviousPageFieldOptions: { description: 'Whether the list has items before the page.' },
     startCursorFieldOptions: { description: 'Cursor of the first edge. Null for an empty page.' },
     endCursorFieldOptions: { description: 'Cursor of the last edge. Null for an empty page.' },
-    defaultConnectionTypeOptions: { description: 'A page of a list, with its position and the total number of items.' },
+    defaultConnectionTypeOptions: { description: 'A page of a list, with its cursors and the total number of items.' },
     defaultEdgeTypeOptions: { description: 'An item of a list, with its cursor.' },
     // `nodes` has the items without edges, for clients that need no cursors.
     nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'Items of the page, without cursors.' },
-    // A connection costs as many objects as its page can have. The lists inside it (`edges`, `nodes`) are that page, and are
-    // not counted again. If a connection is refused, it is null with an error, and its sibling fields are unaffected.
+    // A connection costs as much as the objects that its page can contain. The fields `edges` and `nodes` list the same page,
+    // and are not counted again. If a connection is refused, it is null with an error, and its sibling fields are unaffected.
     defaultConnectionFieldOptions: {
       nullable: true,
       complexity: (args) => ({ field: 1, multiplier: pageSize(args) }),

@@ -13,7 +13,7 @@ export interface ConnectionArguments extends PageArguments {
 }
 
 export type Direction = 'asc' | 'desc';
-/** Columns and directions, most significant first. */
+/** The columns by which rows are sorted, most significant first, each with its direction. */
 export type Order = Readonly<Record<string, Direction>>;
 type Value = string | number | Date;
 
@@ -26,36 +26,40 @@ export interface Connection<Row> {
     readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
-  /**
-   * Returns the number of items in the whole list. Called only if the field is selected. Undefined if counting is expensive.
-   */
-  readonly totalCount?: (() => number | Promise<number>) | undefined;
+  /** Returns the number of items in the whole list. Called only if the field `totalCount` is selected. */
+  readonly totalCount: () => number | Promise<number>;
 }
+
+/** A page whose list is not counted yet. */
+export type Uncounted<Row> = Omit<Connection<Row>, 'totalCount'>;
 
 builder.globalConnectionField('totalCount', (t) =>
   t.int({
     nullable: true,
-    description: 'Number of items in the whole list that the viewer can see. Null if counting them is too expensive.',
+    description:
+      'Number of items in the whole list that the viewer can see. At most 1,000 for a list of messages. Null, ' +
+      'with an error, only if counting failed.',
     complexity: { field: 1 },
-    resolve: ({ totalCount }) => totalCount?.() ?? null,
+    resolve: ({ totalCount }) => totalCount(),
   }),
 );
 
 /** Options of `pageOf`: the rows of a model that a list contains, their order, and the requested page. */
 interface PageOptions<Model extends keyof PrismaTypes> {
-  /** The condition for rows in the list, for this viewer. */
+  /** The database condition for the rows that are in the list for this viewer. */
   readonly where: PrismaTypes[Model]['Where'];
   /**
-   * Sort columns and directions, most significant first. Two rows must differ in at least one of these columns. Times must have
-   * been written by the application, whose clock and cursors have a precision of milliseconds.
+   * Sort columns, most significant first, each with its direction. Two rows must differ in at least one of these columns. Times
+   * must be written by the application, with a precision of milliseconds, which is the precision of cursors. Otherwise rows
+   * would be skipped or repeated.
    */
   readonly order: Order;
   readonly args: ConnectionArguments;
   readonly ctx: GraphQLContext;
   readonly info: GraphQLResolveInfo;
-  /** The GraphQL type, if its name differs from that of the model. */
+  /** The name of the GraphQL type, if it differs from the name of the model. */
   readonly typeName?: string;
-  /** Largest page size, if it is not 100. The field's `complexity` must agree. */
+  /** Maximum page size. Default: 100. The `complexity` of the field must use the same size. */
   readonly max?: number;
 }
 
@@ -67,9 +71,9 @@ interface Delegate<Row> {
 
 /**
  * Reads one page of a Relay connection. A cursor contains the values of the sort columns of its row. Paging therefore continues
- * at the right place even if that row was changed or deleted.
+ * at the right position even if that row was changed or deleted.
  *
- * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list.
+ * @throws ValidationError if the page size is not within 0 to `max`, or a cursor belongs to another list.
  */
 export async function pageOf<Model extends keyof PrismaTypes & string>(
   model: Model,
@@ -114,7 +118,7 @@ export const readSelected = <Model extends keyof PrismaTypes & string>(
 
 function delegateOf<Model extends keyof PrismaTypes & string>(ctx: GraphQLContext, model: Model) {
   const name = `${model[0]?.toLowerCase()}${model.slice(1)}`;
-  return Reflect.get(ctx.app.db, name) as Delegate<PrismaTypes[Model]['Shape'] & object>;
+  return Reflect.get(ctx.work.db, name) as Delegate<PrismaTypes[Model]['Shape'] & object>;
 }
 
 function selectionOf({ ctx, info, typeName }: Selected): object {
@@ -122,7 +126,7 @@ function selectionOf({ ctx, info, typeName }: Selected): object {
   return include === undefined ? {} : { include };
 }
 
-/** Whether a page is fetched from the end of its list: with `last`, and without `first`. */
+/** Returns whether a page is read from the end of its list: if only `last` is given, not `first`. */
 export const isBackward = ({ first, last }: ConnectionArguments): boolean => first == null && last != null;
 
 /**
@@ -130,7 +134,7 @@ export const isBackward = ({ first, last }: ConnectionArguments): boolean => fir
  *
  * @param more Whether the list has further rows after the last row that was read, in the direction of reading.
  */
-export function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args: ConnectionArguments): Connection<Row> {
+export function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args: ConnectionArguments): Uncounted<Row> {
   const backward = isBackward(args);
   return {
     edges,
@@ -146,7 +150,10 @@ const endsOf = (edges: Connection<unknown>['edges']) => ({
   endCursor: edges.at(-1)?.cursor ?? null,
 });
 
-/** An edge of a connection: a row and its cursor. The cursor is encoded on access, because most documents select only rows. */
+/**
+ * An edge of a connection: a row and its cursor. The cursor is encoded when it is read, because most documents select no
+ * cursors.
+ */
 export class Edge<Row> {
   readonly node: Row;
   readonly #cursorOf: (row: Row) => string;
@@ -162,30 +169,31 @@ export class Edge<Row> {
 }
 
 /**
- * Returns one page of a list that is ordered by row ids and was read beforehand. A cursor contains the id of its row.
+ * Returns the connection for a page of a list that is ordered by row ids. The rows of the page were already read. A cursor
+ * contains the id of its row.
  *
- * @param list Name of the list, which distinguishes its cursors from those of other lists.
+ * @param list Name of the list, which distinguishes its cursors from cursors of other lists.
  * @param rows The rows of the page, in the order of the list.
  * @param page `more` is whether the list has further rows after the last row that was read, in the direction of reading.
  */
-export function pageByIds<Row>(list: string, rows: readonly Row[], page: PageById<Row>): Connection<Row> {
-  const { idOf, more, args, totalCount } = page;
+export function pageByIds<Row>(list: string, rows: readonly Row[], page: PageById<Row>): Uncounted<Row> {
+  const { idOf, more, args } = page;
   const cursorOf = (row: Row) => formatIdCursor(list, idOf(row));
   const edges = rows.map((node) => new Edge(node, cursorOf));
-  return { ...paged(edges, more, args), totalCount };
+  return paged(edges, more, args);
 }
 
 interface PageById<Row> {
   readonly idOf: (row: Row) => number | bigint;
   readonly more: boolean;
   readonly args: ConnectionArguments;
-  readonly totalCount?: Connection<Row>['totalCount'];
 }
 
 /**
- * Returns the id in a cursor that `pageByIds` created; undefined if the request has no cursor.
+ * Returns the row id in a cursor that `pageByIds` created and that the client sent as the argument `name`. Undefined if this
+ * argument is absent.
  *
- * @throws BadRequestError if the cursor belongs to another list.
+ * @throws ValidationError if the cursor belongs to another list.
  */
 export function idInCursor(list: string, args: ConnectionArguments, name: 'after' | 'before'): number | undefined {
   const cursor = args[name];
@@ -198,7 +206,7 @@ export function idInCursor(list: string, args: ConnectionArguments, name: 'after
 /**
  * Returns one page of a list that is complete in memory. A cursor contains the index of its row.
  *
- * @throws BadRequestError if the page size is not within 0 to 100, or a cursor belongs to another list.
+ * @throws ValidationError if the page size is not within 0 to 100, or a cursor belongs to another list.
  */
 export function pageOfList<Row>(rows: readonly Row[], args: ConnectionArguments): Connection<Row> {
   const size = pageSize(args);
@@ -224,8 +232,8 @@ function reversed(order: Order): Record<string, Direction> {
 }
 
 /**
- * Returns the condition of a Prisma query for rows that follow the row with `values` in `order`: in the first column in which
- * they differ from that row, their value comes later in `order`.
+ * Returns the condition of a Prisma query for rows that follow the row with `values` in `order`. Such a row has a later value
+ * in the first column in which it differs from `values`.
  */
 function beyond(order: Order, values: readonly Value[]): object {
   const columns = Object.entries(order);
@@ -236,7 +244,7 @@ function beyond(order: Order, values: readonly Value[]): object {
   return { OR: alternatives };
 }
 
-/** Returns the values of columns, as a cursor contains them. */
+/** Returns the values of the columns `keys` in a row, in the form in which a cursor contains them. */
 const valuesOf = (keys: readonly string[], row: object): readonly unknown[] =>
   keys.map((key) => {
     const value: unknown = Reflect.get(row, key);
@@ -247,7 +255,9 @@ const valuesOf = (keys: readonly string[], row: object): readonly unknown[] =>
 /**
  * Returns the values in a cursor.
  *
- * @param model Model whose columns `keys` are. Undefined if the value is an index in a list.
+ * @param model Model that has the columns `keys`. Undefined if the cursor contains an index in a list.
+ * @param name The argument that contained the cursor, for the error message.
+ * @throws BadRequestError if the cursor belongs to another list.
  */
 function parseCursor(
   model: string | undefined,
@@ -273,14 +283,14 @@ function columnType(model: string, key: string): string {
 
 const MAX_INT4 = 2_147_483_647;
 /**
- * The first and last time that a cursor can contain, in milliseconds: years 1 to 9999, which the database and JavaScript write
- * in the same format.
+ * The minimum and maximum time that a cursor can contain, in milliseconds since 1970: from year 1 to 9999. The database and
+ * JavaScript write the times in this range in the same format.
  */
 const [FIRST_INSTANT, LAST_INSTANT] = [-62_135_596_800_000, 253_402_300_799_999];
 
 /**
- * Returns a value of a cursor in the type of its column; undefined if the column cannot have the value. Clients can tamper with
- * cursors.
+ * Converts a value in a cursor to the type of its column. Undefined if the column cannot contain the value. Clients can tamper
+ * with cursors.
  */
 function asColumn(type: string, value: unknown): Value | undefined {
   if (type === 'String') {

@@ -3,28 +3,30 @@ import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import {
   InvalidApiKeyError,
-  RealmDeactivatedError,
+  OrganizationDeactivatedError,
   UnauthorizedError,
   UserDeactivatedError,
 } from '../../../access/errors.ts';
-import { SystemGroupRequiredError } from '../../../access/permission-errors.ts';
 import { expectedError, isGone } from '../../../platform/db/errors.ts';
 import {
-  BadRequestError,
   type ChatError,
   type ErrorCode as Code,
+  ConflictError,
   ExpectationMismatchError,
+  ForbiddenError,
   NonexistentSubdomainError,
+  NotFoundError,
   RateLimitHitError,
-  RequestTimeoutError,
-  RequestVariableMissingError,
-  UnauthorizedPrincipalError,
+  ValidationError,
 } from '../../../platform/errors.ts';
 import { BadImageError } from '../../../platform/images/errors.ts';
 import { isRefusalObserved, observeRefusal } from '../../../platform/metrics.ts';
 import { currentRequest } from '../../../platform/request-note.ts';
 import { builder, type Types } from './builder.ts';
-import { inputPathOf } from './input-path.ts';
+import { extensionsOf } from './error-extensions.ts';
+import { inputPathOf, schemaMessageOf } from './input-path.ts';
+import { permissionFieldName } from './setting-fields.ts';
+import { UserRole } from './user-role.ts';
 
 /** The error codes, with their descriptions in the schema. */
 const CODES: Readonly<Record<Code, { readonly description: string }>> = {
@@ -32,7 +34,7 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
     description: 'A value is invalid, an object does not exist, or the viewer cannot perform the action.',
   },
   REQUEST_VARIABLE_MISSING: { description: 'A required value is missing.' },
-  REQUEST_CONFUSING_VAR: { description: 'A value was sent twice, under two of its names.' },
+  REQUEST_CONFUSING_VAR: { description: 'A value was sent twice: under its current name and under an earlier name.' },
   INVALID_JSON: { description: 'The request body is not valid JSON.' },
   STREAM_DOES_NOT_EXIST: { description: 'The channel does not exist, or the viewer cannot see it.' },
   CHANNEL_ALREADY_EXISTS: { description: 'A channel with this name already exists. Case is ignored.' },
@@ -84,14 +86,17 @@ const ServiceError = builder.interfaceRef<ChatError>('ServiceError').implement({
   description: 'An error that the client caused or can handle.',
   fields: (t) => ({
     code: t.expose('code', { type: ErrorCode, description: 'Error code, for programs.' }),
-    message: t.exposeString('message', {
-      description: 'Message for people. Programs use `code` and the fields of the type.',
+    message: t.string({
+      description:
+        'Message for people, with the names of this schema, not those of REST. Programs should use the type of the error ' +
+        'and its fields.',
+      resolve: schemaMessageOf,
     }),
     path: t.stringList({
       nullable: true,
       description:
         'Path of the argument that caused the error, outermost name first: `["input", "name"]`. List indexes are written ' +
-        'as digits, from 0. Null if no single argument caused the error, or if the argument is unknown.',
+        'as digits, from 0. Null if no single argument caused the error, or if the argument could not be determined.',
       resolve: (error) => inputPathOf(error) as string[] | null,
     }),
   }),
@@ -107,54 +112,97 @@ export function errorType<E extends ChatError>(
   description: string,
   fields: (t: PothosSchemaTypes.ObjectFieldBuilder<Types, E>) => FieldMap = () => ({}),
 ): void {
-  // The cast is safe. Pothos would derive the parent type of the fields from the class, whose type parameter is not known here.
-  // It is `E`.
+  // The cast is safe: the parent type of the fields is `E`. Pothos cannot derive it from the class, because the type parameter
+  // is not known here.
   const shape = { name: type.name, description, interfaces: [ServiceError], fields: fields as never };
   builder.objectType(type as new () => ChatError, shape);
 }
 
-errorType(BadRequestError, 'A value is invalid, an object does not exist, or the viewer cannot perform the action.');
-errorType(RequestVariableMissingError, 'A required value is missing.');
-errorType(UnauthorizedPrincipalError, 'The viewer lacks the role that the action requires.');
+errorType(
+  ValidationError,
+  'A value is never acceptable: blank, too long, out of range, malformed, or missing. `path` is the argument.',
+  (t) => ({
+    minimum: t.float({
+      nullable: true,
+      description:
+        'Smallest accepted number, or minimum length of the text (in code points) or list. Null if the error is not ' +
+        'about a lower bound, or does not state it.',
+      resolve: ({ minimum }) => minimum,
+    }),
+    maximum: t.float({
+      nullable: true,
+      description:
+        'Largest accepted number, or maximum length of the text (in code points) or list. Null if the error is not ' +
+        'about an upper bound, or does not state it.',
+      resolve: ({ maximum }) => maximum,
+    }),
+    value: t.string({
+      nullable: true,
+      description: 'The refused value, if it is a number or a short text. Null otherwise.',
+      resolve: ({ value }) => value,
+    }),
+  }),
+);
+errorType(
+  NotFoundError,
+  'An object does not exist, or the viewer cannot see it. `path` is the argument with the id or name of the ' +
+    'object, or null if there is none.',
+  (t) => ({
+    objectType: t.string({
+      nullable: true,
+      description: 'GraphQL type of the object, such as `Channel`. Null if the object has no type.',
+      resolve: ({ object }) => object?.type,
+    }),
+  }),
+);
+errorType(
+  ForbiddenError,
+  'The viewer lacks a permission or role, or the time limit of the action has passed. Other argument values ' +
+    'do not help.',
+  (t) => ({
+    permission: t.string({
+      nullable: true,
+      description:
+        'Name of the missing permission, as in `permissions` of `Organization`, `Channel` or `UserGroup`, such as ' +
+        '`canCreateGroups`. Null if no single permission is missing.',
+      resolve: ({ permission }) => (permission === undefined ? undefined : permissionFieldName(permission)),
+    }),
+    role: t.field({
+      type: UserRole,
+      nullable: true,
+      description: 'The lowest role that can perform the action. Null if the action does not depend on the role.',
+      resolve: ({ role }) => role,
+    }),
+  }),
+);
+errorType(
+  ConflictError,
+  'The change is valid and permitted, but not possible in the current state: a name is in use, an object is archived ' +
+    'already, a limit of objects is reached.',
+);
 errorType(UnauthorizedError, 'The request has no credentials, or they cannot be parsed.');
 errorType(InvalidApiKeyError, 'The credentials match no account.');
 errorType(UserDeactivatedError, 'The credentials are valid, but the account is deactivated.');
-errorType(RealmDeactivatedError, 'The credentials are valid, but the organization is deactivated.');
+errorType(OrganizationDeactivatedError, 'The credentials are valid, but the organization is deactivated.');
 errorType(NonexistentSubdomainError, 'There is no organization at this address.');
 errorType(BadImageError, 'The file is not a readable image.');
-errorType(ExpectationMismatchError, 'The current value is not the one that the client expected.', (t) => ({
-  fieldName: t.string({
-    description: 'Name of the value in the REST API.',
-    resolve: ({ data }) => data.field_name,
-  }),
-}));
-errorType(SystemGroupRequiredError, 'Only a role group can hold the permission.', (t) => ({
-  settingName: t.string({
-    description: 'Name of the permission in the REST API.',
-    resolve: ({ data }) => data.setting_name,
-  }),
-}));
+errorType(
+  ExpectationMismatchError,
+  'The current value is not the one that the client expected. `path` is the argument with the expected value.',
+);
 
-for (const [type, description] of [
-  [RateLimitHitError, 'A rate limit is reached.'],
-  [
-    RequestTimeoutError,
-    'The service is temporarily unavailable, or has no disk space left (`STORAGE_FULL`). Nothing was changed, unless ' +
-      '`message` says otherwise. The client can send the request again.',
-  ],
-] as const) {
-  errorType<RateLimitHitError | RequestTimeoutError>(type, description, (t) => ({
-    retryAfterSeconds: t.int({
-      description: 'Number of seconds to wait before sending the request again.',
-      resolve: ({ data }) => Math.ceil(data['retry-after']),
-    }),
-  }));
-}
+errorType(RateLimitHitError, 'A rate limit is reached.', (t) => ({
+  retryAfterSeconds: t.int({
+    description: 'Number of seconds to wait before sending the request again.',
+    resolve: ({ data }) => Math.ceil(data['retry-after']),
+  }),
+}));
 
 /**
- * Converts a thrown value to an error for clients. An expected error keeps its code and data. GraphQL's own errors about the
- * document or its variables are unchanged. Any other error becomes "Internal server error", and its cause is logged with the
- * request id. The error contains this id, because a WebSocket has no response header for it.
+ * Converts a thrown value to an error for clients. An expected error keeps its code and data, and gets its kind and the path of
+ * the argument that caused it. GraphQL's own errors about the
+ * document or its variables are unchanged. Any other error becomes "Internal server error" with the request id, and its cause
+ * is logged under this id. A WebSocket has no response header that could contain the id.
  *
  * @see src/api/README.md#rest-and-graphql
  */
@@ -162,11 +210,15 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   const expected = expectedError(error instanceof GraphQLError ? (error.originalError ?? error) : error);
   if (expected !== undefined) {
-    const { code, data } = expected;
-    observeRefusal('graphql', code, expected);
-    return new GraphQLError(expected.message, { ...place, extensions: { code, ...data }, originalError: expected });
+    observeRefusal('graphql', expected.code, expected);
+    const argument = inputPathOf(expected);
+    return new GraphQLError(schemaMessageOf(expected), {
+      ...place,
+      extensions: { ...extensionsOf(expected), ...(argument !== null && { argument }) },
+      originalError: expected,
+    });
   }
-  // The row was deleted after it was read and before its fields were resolved.
+  // The error means that the row was deleted after it was read and before its fields were resolved.
   if (error instanceof GraphQLError && isGone(error.originalError)) {
     const message = 'The requested object was deleted while it was read';
     observeRefusal('graphql', 'BAD_REQUEST', error);
@@ -174,7 +226,7 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   }
   if (error instanceof GraphQLError && isAboutDocument(error)) {
     error.extensions['code'] ??= 'BAD_REQUEST';
-    // The error object is not marked as counted: it belongs to a cached document, and must be counted again for the next
+    // The error object is not marked as counted. It belongs to a cached document, and must be counted again in the next
     // request.
     if (!isRefusalObserved(error)) observeRefusal('graphql', error.extensions['code']);
     return error;
@@ -186,7 +238,7 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   return new GraphQLError('Internal server error', { ...place, extensions });
 }
 
-/** Whether GraphQL itself raised the error, rather than a resolver. */
+/** Returns whether GraphQL itself raised the error, rather than a resolver. */
 function isAboutDocument({ originalError }: GraphQLError): boolean {
   return originalError === undefined || (originalError instanceof GraphQLError && isAboutDocument(originalError));
 }

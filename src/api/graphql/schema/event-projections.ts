@@ -1,53 +1,65 @@
 import { toGlobalId } from './global-ids.ts';
 import { loadNode } from './node.ts';
 import { MAX_PAGE_SIZE } from './page-size.ts';
+import { ReaderField, type ReaderSource } from './reader-values.ts';
 
 type Args = Readonly<Record<string, unknown>>;
 type FieldFunction<V> = (value: V, args: Args) => unknown;
 
-/** A field whose value is another object in the event, or a list of them, with the projection of these objects. */
+/**
+ * A field whose value is another object in the event, or a list of such objects. `of` returns the objects from the value that
+ * has the field.
+ */
 interface Related<V> {
-  readonly facts: EventProjection;
+  readonly projection: EventProjection;
   readonly of: (value: V) => unknown;
 }
 
-/** The fields of an event projection, each with the function that computes it. */
-export type ProjectedFields<V> = Readonly<Record<string, FieldFunction<V> | Related<V>>>;
+type ProjectedField<V> = FieldFunction<V> | Related<V> | ReaderField<V>;
+
+/** The fields of an event projection by name, each with the function, projection or reader field that provides its value. */
+export type ProjectedFields<V> = Readonly<Record<string, ProjectedField<V>>>;
 
 interface Identity<V> {
   /**
    * Returns the part of the global id that follows the type name. Null if the objects have no id, because they are only parts
-   * of other objects.
+   * of other objects. If each recipient has an object with another id: a reader field of the whole global id.
    */
-  readonly idOf: ((value: V) => number | string) | null;
+  readonly idOf: ((value: V) => number | string) | ReaderField<V> | null;
   /**
-   * False if some recipients of the event may not see the object. It is then always read from the database, with the rights of
-   * each reader.
+   * False if some recipients of the event cannot see the object. The object is then always read from the database, with the
+   * rights of each recipient.
    */
   readonly isSeen?: false;
+  /** Source of the reader's state, if the objects themselves, and not only their fields, depend on the reader. */
+  readonly source?: ReaderSource<unknown>;
 }
 
 /**
  * An event projection: the fields of an object that can be computed from the event alone. Every recipient of the event must be
- * allowed to see all of them. Values that depend on the viewer must be in the event as rendered for that viewer.
+ * allowed to see all these fields. Values that depend on the viewer must be in the event as rendered for that viewer, or be
+ * reader fields, whose values are taken from the state of the reader when the event is sent.
  *
- * If a document selects no other fields of the object, it is answered without the database, once for all recipients. Otherwise
- * the object is loaded from the database for each reader, with that reader's rights.
+ * If a document selects only these fields of the object, its result is computed without the database, once for all recipients;
+ * only the values of reader fields are filled in for each recipient. Otherwise the object is loaded from the database for each
+ * recipient, with the rights of that user.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each projection receives only values of its own type.
 export class EventProjection<V = any> {
   static readonly #all: EventProjection[] = [];
-  /** Unique number of this projection. */
+  /** A number that identifies this projection. */
   readonly key = EventProjection.#all.push(this) - 1;
   readonly typename: string;
-  readonly #fields: ReadonlyMap<string, FieldFunction<V> | Related<V>>;
+  readonly #fields: ReadonlyMap<string, ProjectedField<V>>;
   readonly #idOf: Identity<V>['idOf'];
   readonly #isSeen: boolean;
+  readonly #source: ReaderSource<unknown> | undefined;
 
-  constructor(typename: string, { idOf, isSeen }: Identity<V>, fields: ProjectedFields<V>) {
+  constructor(typename: string, { idOf, isSeen, source }: Identity<V>, fields: ProjectedFields<V>) {
     this.typename = typename;
     this.#idOf = idOf;
     this.#isSeen = isSeen !== false;
+    this.#source = source;
     this.#fields = new Map(Object.entries(fields));
   }
 
@@ -62,10 +74,21 @@ export class EventProjection<V = any> {
     return field === 'id' ? this.#idOf !== null : field === '__typename' || this.#fields.has(field);
   }
 
-  /** Returns the projection of the objects that are the value of a field. Undefined if the value is a scalar. */
+  /** Returns the projection for the objects that a field contains. Undefined if the field is a scalar. */
   behind(field: string): EventProjection | undefined {
     const known = this.#fields.get(field);
-    return typeof known === 'object' ? known.facts : undefined;
+    return typeof known === 'object' && !(known instanceof ReaderField) ? known.projection : undefined;
+  }
+
+  /** Returns the source of a field that differs between the recipients of an event. Undefined for other fields. */
+  sourceOf(field: string): ReaderSource<unknown> | undefined {
+    const known = field === 'id' ? this.#idOf : this.#fields.get(field);
+    return known instanceof ReaderField ? known.source : this.#source;
+  }
+
+  /** Whether the value of the field is a slot that is filled in for each recipient of an event. */
+  isReaderField(field: string): boolean {
+    return (field === 'id' ? this.#idOf : this.#fields.get(field)) instanceof ReaderField;
   }
 
   /** Names of all fields in the projection, except `id`. */
@@ -74,65 +97,72 @@ export class EventProjection<V = any> {
   }
 
   globalIdOf(value: V): string {
-    if (this.#idOf === null) throw new Error(`${this.typename} has no id`);
+    if (typeof this.#idOf !== 'function') throw new Error(`Objects of the type ${this.typename} have no common id`);
     return toGlobalId(this.typename, this.#idOf(value));
   }
 
   /**
-   * Returns the value of a field, computed from the event.
+   * Returns the value of a field, computed from the event. For a reader field: the slot of its value.
    *
    * @throws Error if the projection does not contain the field. Callers must check `has` first.
    */
   answer(value: V, field: string, args: Args): unknown {
-    if (field === 'id') return this.globalIdOf(value);
+    if (field === 'id') return this.#idOf instanceof ReaderField ? this.#idOf.slotFor(value) : this.globalIdOf(value);
     const known = this.#fields.get(field);
+    if (known instanceof ReaderField) return known.slotFor(value);
     if (known === undefined) throw new Error(`The event projection does not contain ${this.typename}.${field}`);
-    return typeof known === 'function' ? known(value, args) : knownAll(known.facts, known.of(value));
+    return typeof known === 'function' ? known(value, args) : knownAll(known.projection, known.of(value));
   }
 }
 
-/** An object in an event, with its projection. Resolvers of the schema for shared events receive it as their source. */
+/** An object in an event, with its projection. Resolvers in the schema of `eventSchemaOf` receive it as their source. */
 export class ProjectedEntity {
-  readonly #facts: EventProjection;
+  readonly #projection: EventProjection;
   readonly #value: unknown;
 
-  constructor(facts: EventProjection, value: unknown) {
-    this.#facts = facts;
+  constructor(projection: EventProjection, value: unknown) {
+    this.#projection = projection;
     this.#value = value;
   }
 
   answer(field: string, args: Args): unknown {
-    return this.#facts.answer(this.#value, field, args);
+    return this.#projection.answer(this.#value, field, args);
   }
 }
 
-function knownAll(facts: EventProjection, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((each) => knownAll(facts, each));
-  return value === null || value === undefined ? null : new ProjectedEntity(facts, value);
+function knownAll(projection: EventProjection | undefined, value: unknown): unknown {
+  if (projection === undefined) return null;
+  if (Array.isArray(value)) return value.map((each) => knownAll(projection, each));
+  return value === null || value === undefined ? null : new ProjectedEntity(projection, value);
 }
 
-/** Creates a projection that contains only the ids of an object. @param withNumber Whether the type has a `databaseId`. */
+/**
+ * Creates a projection that contains only the global id of an object, and its `databaseId`.
+ *
+ * @param options.withNumber Whether the type has a `databaseId`. Default: true.
+ */
 export function referenceProjection(typename: string, { withNumber = true } = {}): EventProjection<number> {
   const databaseId = (id: number) => id;
   return new EventProjection<number>(typename, { idOf: (id) => id }, withNumber ? { databaseId } : {});
 }
 
 /**
- * Converts projected fields of a part to fields of the value that contains the part.
+ * Converts the projected fields of an object to fields of a value that contains the object.
  *
- * @param partOf Returns the part of a value.
+ * @param partOf Returns the object in a value.
  */
 export function projectedWithin<V, P>(known: ProjectedFields<P>, partOf: (value: V) => P): ProjectedFields<V> {
-  const within = (of: FieldFunction<P> | Related<P>): FieldFunction<V> | Related<V> =>
-    typeof of === 'function'
-      ? (value, args) => of(partOf(value), args)
-      : { facts: of.facts, of: (value) => of.of(partOf(value)) };
+  const within = (of: ProjectedField<P>): ProjectedField<V> => {
+    if (typeof of === 'function') return (value, args) => of(partOf(value), args);
+    if (of instanceof ReaderField) return of.within(partOf);
+    return { projection: of.projection, of: (value) => of.of(partOf(value)) };
+  };
   return Object.fromEntries(Object.entries(known).map(([field, of]) => [field, within(of)]));
 }
 
 /**
- * Returns a function that returns the projection of an object for a kind of change. For a kind that is not in `changes`, the
- * projection contains only the ids.
+ * Returns a function that maps a type of change to the projection of the changed object. If the type is not in `changes`, the
+ * projection contains only the ids of the object.
  */
 export function changeProjections<V>(
   typename: string,
@@ -150,25 +180,26 @@ export function changeProjections<V>(
  * Returns a time in an event, with milliseconds if the event contains them.
  *
  * @param precise ISO 8601. Undefined in events that were logged before this field was added.
- * @param seconds UNIX time.
+ * @param seconds UNIX time in seconds. Used if `precise` is undefined.
  */
 export const instantOf = (precise: string | undefined, seconds: number): Date => new Date(precise ?? seconds * 1000);
 
-/** Options of an event field that shows an entity: how its value is read from an event. */
+/** Functions that read the value of an event field from an event. The value is an entity or a list of entities. */
 export interface ProjectionOptions {
-  /** Returns the projection for the entity in an event. */
-  readonly projectionOf: (source: unknown) => EventProjection;
+  /** Returns the projection for the entity in an event. Undefined if the event has no entity, whatever a document selects. */
+  readonly projectionOf: (source: unknown) => EventProjection | undefined;
   /** Returns the projected entity of the event, or a list of them. Null if the event has none. */
   readonly known: (source: unknown) => unknown;
 }
 
 const FROM_EVENT = 'fromEvent';
 
-/** Option for a field that shows a list of entities. */
+/** The option of an event field that shows a list of entities. */
 interface Length {
   /**
-   * Maximum length, which is the cost of the list. Default: the largest page size. A few events contain more entities, such as
-   * the move of a topic, or the subscription of a whole organization.
+   * Number of entities that the cost of the field assumes: the maximum length of the list in most events. Default:
+   * `MAX_PAGE_SIZE`. A few events contain more entities, such as the move of a topic, or the subscription of a whole
+   * organization.
    */
   readonly atMost?: number;
 }
@@ -180,19 +211,20 @@ export const projectionOptionsOf = (extensions: object | null | undefined): Proj
 /**
  * Returns the options of an event field that shows an entity, or a list of entities.
  *
- * If the projection covers the selection, the field is answered from the event. Otherwise the current entity is loaded for the
- * reader. It is null if it was deleted or the reader cannot see it.
+ * If the projection contains all selected fields, the field is answered from the event. Otherwise the current entity is loaded
+ * for each recipient. The field is null if the entity was deleted or the recipient cannot see it.
  *
- * @param facts The event projection of the entity, or a function that returns it for an event.
- * @param of Returns the value in the event that is projected; null if there is none. Default: the `facts` of the event's
- *   definition, which are not part of the REST event.
+ * @param projection The event projection of the entity, or a function that returns it for an event. Undefined for an event
+ *    without the entity.
+ * @param of Returns the value in the event from which the entity is projected; null if there is none. Default: `facts`, the
+ *    data that the event's definition adds for GraphQL. REST clients do not receive it.
  */
 export function projectedFromEvent<Source, V>(
-  facts: EventProjection<V> | ((source: Source) => EventProjection<V>),
+  projection: EventProjection<V> | ((source: Source) => EventProjection<V> | undefined),
   of: (source: Source) => V | readonly V[] | null = (source) => (source as { readonly facts: V }).facts,
   { atMost = MAX_PAGE_SIZE }: Length = {},
 ) {
-  const projectionIn = facts instanceof EventProjection ? () => facts : facts;
+  const projectionIn = projection instanceof EventProjection ? () => projection : projection;
   const projected: ProjectionOptions = {
     projectionOf: projectionIn as ProjectionOptions['projectionOf'],
     known: (source) => knownAll(projectionIn(source as Source), of(source as Source)),
@@ -201,10 +233,10 @@ export function projectedFromEvent<Source, V>(
     extensions: { [FROM_EVENT]: projected },
     complexity: { field: 1, multiplier: atMost },
     resolve: (source: Source, _args: object, ctx: Parameters<typeof loadNode>[0]): never => {
-      const facts = projectionIn(source);
-      const load = (value: V) => loadNode(ctx, facts.globalIdOf(value));
-      const value = of(source);
-      if (value === null) return null as never;
+      const shown = projectionIn(source);
+      const value = shown === undefined ? null : of(source);
+      if (shown === undefined || value === null) return null as never;
+      const load = (one: V) => loadNode(ctx, shown.globalIdOf(one));
       return (Array.isArray(value) ? value.map(load) : load(value as V)) as never;
     },
   };

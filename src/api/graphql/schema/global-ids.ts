@@ -1,19 +1,19 @@
 import { decodeBase64, encodeBase64 } from '@pothos/core';
 import { MAX_ROW_ID } from '../../../platform/ids.ts';
 
-/** The type and row id of the object that a global id names. */
+/** The parts of a global id: the type and the row id of the object. */
 export interface Reference {
   readonly typename: string;
   readonly id: number;
 }
 
-/** Names of the types whose row ids are int8 in the database. The others are int4. */
+/** Names of the types whose row ids are int8 in the database. The row ids of all other types are int4. */
 const LONG_IDS: ReadonlySet<string> = new Set(['Message', 'Reaction']);
 
-/** Returns the largest possible row id of the type. */
+/** Returns the maximum row id of the type. */
 const maxId = (typename: string): number => (LONG_IDS.has(typename) ? Number.MAX_SAFE_INTEGER : MAX_ROW_ID);
 
-/** Returns the global id of an object. @param id Row id; for an object that is not a row, a text. */
+/** Returns the global id of an object. @param id Row id. For an object that is not a row: a text that identifies it. */
 export const toGlobalId = (typename: string, id: number | bigint | string): string => encodeBase64(`${typename}:${id}`);
 
 /** Returns the type name in a global id, and the text after it; undefined if the id is malformed. */
@@ -21,7 +21,8 @@ export function splitGlobalId(globalId: string): readonly [typename: string, tex
   try {
     const decoded = decodeBase64(globalId);
     const colon = decoded.indexOf(':');
-    // Only the canonical encoding is accepted. If an object had several ids, clients would cache it several times.
+    // Only the canonical encoding is accepted. If several ids named the same object, clients would cache the object several
+    // times.
     if (colon <= 0 || encodeBase64(decoded) !== globalId) return undefined;
     return [decoded.slice(0, colon), decoded.slice(colon + 1)];
   } catch {
@@ -37,16 +38,30 @@ export function readGlobalId(globalId: string): Reference | undefined {
   return id <= maxId(typename) ? { typename, id } : undefined;
 }
 
-/** An id that no row has. */
+/** Names of the types whose objects are no rows, so that a text identifies them. */
+const TEXT_IDS: ReadonlySet<string> = new Set(['Topic']);
+
+/**
+ * Returns the id of an object for a global id in an argument or input: its row id, or its text if it is no row.
+ *
+ * @returns 0 or an empty text if the id is malformed or belongs to another type. No object has such an id.
+ */
+export function idIn(typename: string, globalId: string): number | string {
+  if (!TEXT_IDS.has(typename)) return rowIdOf(typename, globalId);
+  const [given, text = ''] = splitGlobalId(globalId) ?? [];
+  return given === typename ? text : '';
+}
+
+/** A row id that no row has. */
 const NOTHING = 0;
 
 /**
  * Returns the row id for a global id in an argument or input.
  *
- * @returns 0, which no row has, if the id is malformed or of another type. Services then respond as for any object that does
- *   not exist.
+ * @returns 0, which no row has, if the id is malformed or belongs to another type. Services then respond as for any object that
+ *   does not exist.
  */
-export function rowIdOf(typename: string, globalId: string): number {
+function rowIdOf(typename: string, globalId: string): number {
   const reference = readGlobalId(globalId);
   return reference?.typename === typename ? reference.id : NOTHING;
 }

@@ -2,7 +2,14 @@ import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam
 import { type GraphQLField, type GraphQLResolveInfo, responsePathAsArray as responsePath } from 'graphql';
 import { type Ctx, type RequestCtx, signedIn } from '../../../access/context.ts';
 import { observingChanges } from '../../../events/act.ts';
-import { AbandonedError, BadRequestError, ChatError, RequestTimeoutError } from '../../../platform/errors.ts';
+import {
+  AbandonedError,
+  ChatError,
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+  ValidationError,
+} from '../../../platform/errors.ts';
 import { observeRefusal } from '../../../platform/metrics.ts';
 import { builder, type Types } from './builder.ts';
 import { noteInputPath } from './input-path.ts';
@@ -14,9 +21,11 @@ type ErrorClass = abstract new (...args: never[]) => ChatError;
 
 interface PayloadField {
   readonly type: TypeParam<Types>;
-  /** Whether `resolve` can return null. */
+  /** Whether the value of the payload field can be null. */
   readonly nullable?: boolean;
-  /** True if the value is available even if the database fails after the change, so that the field is non-null. */
+  /**
+   * True if the value can be returned even if the database fails after the change was committed. The field is then non-null.
+   */
   readonly isAlwaysThere?: true;
   readonly description?: string;
   /** For fields of type ID: the type of the objects that the ids name. `resolve` returns row ids. */
@@ -40,7 +49,7 @@ class ReadBack<V> {
 /** Returns a payload value that is read from the database only if it is selected. */
 export const whenAsked = <V>(read: () => Promise<V>): ReadBack<V> => new ReadBack(read);
 
-/** Returns a payload value, which is read now if necessary. */
+/** Returns the value of a payload field. If it is a `ReadBack`, the value is read from the database now. */
 const resolved = <V>(value: V | ReadBack<V>): V | Promise<V> => (value instanceof ReadBack ? value.read() : value);
 
 interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
@@ -50,38 +59,42 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
    */
   readonly input?: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
   /**
-   * Returns the fields of the payload. `resolve` returns a property for each of them. This is a function, so that features can
-   * refer to types of each other.
+   * Returns the definitions of the payload's fields. `resolve` of the mutation returns a property for each field. The fields
+   * are returned by a function, so that features can refer to each other's types.
    */
   readonly payload: () => P;
   /**
-   * Classes of the errors that clients should handle, in addition to those of every mutation. Subclasses are distinguished from
-   * their parents.
+   * Classes of the errors that clients should handle, in addition to `ERRORS_OF_ALL`. Subclasses are distinguished from their
+   * parents.
    */
   readonly errors?: readonly ErrorClass[];
   /**
-   * True for mutations that ignore idempotency keys. Their effect is short-lived, or they take long, call another service or
-   * return an API key. A stored response would be useless, or too sensitive to store.
+   * True for mutations that ignore idempotency keys: their effect is short-lived, they take long, they call another service, or
+   * they return an API key. A stored response would be useless, or too sensitive to store.
    */
   readonly ignoresIdempotencyKey?: true;
   /** True for mutations that check credentials, such as a password. An operation can contain at most one such mutation. */
   readonly provesIdentity?: true;
   /**
-   * True for mutations that make a single change, and whose payload, except for objects, is rendered from the facts of the
-   * change and the input alone. `resolve` must use `app.keyedChange` if it is set.
+   * True for mutations that make a single change, and whose payload needs no further read, except for objects. The payload is
+   * rendered only from the input and from the data that the change stores with the idempotency key. If `work.keyedChange` is
+   * set, `resolve` must use it to make the change.
    */
   readonly rendersFacts?: true;
   /**
    * True if the payload has the field `query`, which exposes the whole state that the viewer can read. An operation that
-   * selects it is executed on one read-only database snapshot (`app.snapshot`). Changes must be deferred until the snapshot has
-   * ended.
+   * selects `query` is executed on one read-only database snapshot (`work.snapshot`). Changes must be deferred until the
+   * snapshot has ended.
    */
   readonly answersWithState?: true;
   readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
 }
 
-/** The error classes of every mutation: for an invalid value, and for an unavailable database. */
-const ERRORS_OF_ALL = [BadRequestError, RequestTimeoutError];
+/**
+ * Classes of the errors that every mutation can return. Errors about the transport or an unavailable database are not among
+ * them: they are in the top-level `errors`.
+ */
+const ERRORS_OF_ALL = [ValidationError, NotFoundError, ForbiddenError, ConflictError];
 
 /**
  * Adds a mutation for authenticated viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`. The result is
@@ -142,6 +155,8 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     t.field({
       type: Payload,
       description,
+      // A mutation that fails with a top-level error must not remove the results of the mutations before it.
+      nullable: true,
       errors: {
         types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[],
         union: { description: `Result of \`${name}\`: its payload or one of the errors that clients should handle.` },
@@ -150,7 +165,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
       extensions: { ignoresIdempotencyKey, provesIdentity, rendersFacts, answersWithState },
       resolve: (async (
         _root: unknown,
-        { input = {} }: { input?: unknown },
+        args: { input?: unknown },
         ctx: RequestCtx,
         { path, parentType, fieldName }: GraphQLResolveInfo,
       ) => {
@@ -158,13 +173,13 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
           // The mutations of an operation run one after another. If the client has disconnected, the next mutation is not
           // started.
           if (ctx.caller?.isGone === true) throw new AbandonedError();
-          return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
+          return resolve(contextOf(ctx), (args.input ?? {}) as InputShapeFromFields<I>);
         });
         const { position } = outcome;
-        // If the payload contains its own position, it replaces that of the change.
+        // If the mutation's own payload has a `position`, that value is returned.
         if ('value' in outcome) return { position, ...outcome.value };
-        // The change was committed, but its payload could not be read. So only the position is returned. A sign-in throws
-        // instead, because its client needs the key in the payload.
+        // The change was committed, but its payload could not be read. Only the position is returned. A sign-in throws the
+        // error instead, because the client needs the API key in the payload.
         if (outcome.isMade && provesIdentity !== true && isOutOfReach(outcome.error)) {
           noteUnread(ctx, [path.key]);
           return { position };
@@ -172,30 +187,30 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         failed.add(ctx);
         // With `keyedChange`, a failed mutation is executed a second time, and fails again. Only the second failure is counted
         // in the metrics.
-        if (ctx.app.keyedChange === undefined && outcome.error instanceof ChatError) {
+        if (ctx.work.keyedChange === undefined && outcome.error instanceof ChatError) {
           observeRefusal('graphql', outcome.error.code, outcome.error);
         }
-        noteInputPath(outcome.error, parentType.getFields()[fieldName]?.args ?? []);
+        noteInputPath(outcome.error, parentType.getFields()[fieldName]?.args ?? [], args);
         throw outcome.error;
       }) as never,
     }),
   );
 }
 
-/** Defines the field `position` of every payload: the log position of the change. */
+/** Defines the field `position`, which every payload has: the position of the change in the event log. */
 const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly position: number | null }>) => ({
   position: t.field({
     type: 'LongId',
     nullable: true,
     description:
-      'Log position of the last event of the change. After an event or heartbeat with this or a higher position, the client ' +
-      'has every event of the change that it can receive, and can discard optimistic updates. If the last event is only for ' +
-      'other users, a heartbeat reaches the position. Null if nothing was changed, or if no event of the change has ' +
-      'recipients.',
+      'Log position of the last event of the change. A client that has received an event or heartbeat with this ' +
+      'or a higher position has received all events of the change that it can receive, and can discard optimistic ' +
+      'updates. If the last event is only for other users, the client receives a heartbeat with this or a higher ' +
+      'position instead. Null if nothing was changed, or if no event of the change has recipients.',
     resolve: ({ position }, _args, ctx, { path }) => {
-      // In the transaction of an idempotency key, the position is known only at the end. It is written to the recorded path
-      // later.
-      if (ctx.app.transaction !== undefined) notePosition(ctx, responsePath(path));
+      // In the transaction of an idempotency key, the position is known only at the end. It is then written to the path that is
+      // recorded here.
+      if (ctx.work.transaction !== undefined) notePosition(ctx, responsePath(path));
       return position;
     },
   }),
@@ -206,13 +221,13 @@ const stateField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, object>) => (
   query: t.field({
     type: 'Query' as never,
     description:
-      'Root of all queries, at `position`: the state includes all events up to that position, and none after it. All of it ' +
-      'is read from one database snapshot. The mutation must then be the only field of its operation. `events` is refused ' +
-      'here.',
+      'Root of all queries, at `position`: the state includes all events up to that position, and none after it. ' +
+      'All of it is read from one database snapshot. If this field is selected, the mutation must be the only ' +
+      'root field of the operation. `events` is refused here.',
     // `query` itself costs nothing. The fields below it have the cost that they have at the root of an operation.
     complexity: 0,
-    resolve: (_payload, _args, { app }) => {
-      if (app.snapshot === undefined) throw new Error('The operation is executed outside of a snapshot');
+    resolve: (_payload, _args, { work }) => {
+      if (work.snapshot === undefined) throw new Error('The operation is executed outside of a snapshot');
       return {} as never;
     },
   }),
@@ -223,31 +238,34 @@ const PAYLOAD =
   'read are null, and `extensions.notReadBack` of the response lists their paths. Do not send the change again.';
 
 /**
- * Contexts of the operations in which a mutation failed. The result alone does not show it, because typed errors are part of
- * its data.
+ * Contexts of the operations in which a mutation failed. The result does not show the failure, because a typed error is part of
+ * the result's data.
  */
 const failed = new WeakSet<RequestCtx>();
 
-/** Whether a mutation of the operation with this context ended in an error, typed or not. */
+/** Returns whether a mutation of the operation with this context failed, with a typed error or another one. */
 export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 
-/** Whether a mutation ignores idempotency keys. */
+/** Returns whether a mutation ignores idempotency keys. */
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
 
-/** Whether the payload of a mutation, except for objects, is rendered from the facts of the change. */
+/** Returns whether a mutation has the option `rendersFacts`. */
 export const rendersFacts = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['rendersFacts'] === true;
 
-/** Whether the payload of a mutation has the field `query`. */
+/** Returns whether the payload of a mutation has the field `query`. */
 export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['answersWithState'] === true;
 
-/** Whether a mutation checks credentials. */
+/** Returns whether a mutation checks credentials. */
 export const provesIdentity = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['provesIdentity'] === true;
 
-/** Returns the fields that are neither undefined nor null. Used for inputs in which a null field is treated as absent. */
+/**
+ * Returns the fields that are neither undefined nor null. Used for inputs in which null has the same meaning as an absent
+ * field.
+ */
 export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
     [K in keyof T]?: NonNullable<T[K]>;

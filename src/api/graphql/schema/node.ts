@@ -1,7 +1,7 @@
 import { brandWithType } from '@pothos/core';
 import { type Ctx, signedIn } from '../../../access/context.ts';
 import type PrismaTypes from '../../../generated/pothos.ts';
-import { BadRequestError, ChatError, type ErrorCode } from '../../../platform/errors.ts';
+import { ChatError, type ErrorCode, ValidationError } from '../../../platform/errors.ts';
 import { acrossReaders, type GraphQLContext } from '../loading/context.ts';
 import type { RequestedKey } from '../loading/keyed-loader.ts';
 import { builder } from './builder.ts';
@@ -13,10 +13,12 @@ interface Row {
   readonly id: number | bigint;
 }
 
-/** Options of a Pothos node type that find a row by the number in its global id, within the organization of the viewer. */
+/** Pothos options of a node type whose global ids contain row ids. Only rows of the viewer's organization are found. */
 export const byNumber = {
   id: { resolve: ({ id }: { readonly id: number }) => id },
-  findUnique: (id: string, ctx: GraphQLContext) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: Number(id) } }),
+  findUnique: (id: string, ctx: GraphQLContext) => ({
+    organizationId_id: { organizationId: signedIn(ctx).organizationId, id: Number(id) },
+  }),
 } as const;
 
 type LoadForEach = (wanted: readonly RequestedKey<number>[]) => Promise<readonly (Row | null)[]>;
@@ -29,7 +31,7 @@ const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | nu
  * Registers a type whose objects `node` and `nodes` can load by id, in batches. Objects of an unregistered type cannot be
  * loaded by id.
  *
- * @param load Returns those of the objects that exist and that the viewer can see, in any order. If it refuses the request, all
+ * @param load Returns the objects that exist and that the viewer can see, in any order. If `load` refuses the request, all
  *   objects are treated as absent.
  */
 export function nodeType(typename: string, load: Load): void {
@@ -52,7 +54,8 @@ export function nodeType(typename: string, load: Load): void {
 /**
  * Registers a type whose objects `node` and `nodes` can load by id. The objects of many viewers are read in one batch.
  *
- * @param loadForEach Returns, for each viewer and id, the object that the viewer can see, in order; null if there is none.
+ * @param loadForEach Returns the object for each pair of viewer and id, in order; null if it does not exist or the viewer
+ *   cannot see it.
  */
 export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): void {
   const load: LoadForEach = async (wanted) => {
@@ -64,7 +67,7 @@ export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): voi
 }
 
 /**
- * Registers a type whose objects are rows of a model in the viewer's organization.
+ * Registers a type for `node` and `nodes` whose objects are rows of a Prisma model in the viewer's organization.
  *
  * @param visibleTo Returns the condition for the rows that the viewer can see.
  */
@@ -74,11 +77,11 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
   visibleTo: (ctx: Ctx) => PrismaTypes[Model]['Where'] | Promise<PrismaTypes[Model]['Where']>,
 ): void {
   nodeType(typename, async (ctx, ids) => {
-    const delegate = Reflect.get(ctx.app.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as {
+    const delegate = Reflect.get(ctx.work.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as {
       findMany(query: object): Promise<{ readonly id: number }[]>;
     };
     return delegate.findMany({
-      where: { AND: [await visibleTo(ctx), { realmId: ctx.realmId, id: { in: [...ids] } }] },
+      where: { AND: [await visibleTo(ctx), { organizationId: ctx.organizationId, id: { in: [...ids] } }] },
     });
   });
 }
@@ -86,7 +89,9 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
 /** Error codes by which services report that an object does not exist or that the viewer cannot see it. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
 
-/** Returns the loaded object; null if the service reports that it does not exist or that the viewer cannot see it. */
+/**
+ * Returns the result of `load`; null if the service reports that the object does not exist or that the viewer cannot see it.
+ */
 export async function unlessAbsent<T>(load: Promise<T>): Promise<T | null> {
   try {
     return await load;
@@ -116,7 +121,8 @@ export async function nodeOf<Model extends ModelName>(
 }
 
 /**
- * Loads objects of a node type by row ids, in order. Objects that do not exist or that the viewer cannot see are left out.
+ * Loads objects of a node type by row ids, in the order of the ids. Objects that do not exist or that the viewer cannot see are
+ * left out.
  */
 export async function nodesOf<Model extends ModelName>(
   ctx: GraphQLContext,
@@ -131,7 +137,7 @@ type FindByText = (ctx: GraphQLContext, text: string) => Promise<object | null>;
 const byText = new Map<string, FindByText>();
 
 /**
- * Registers a type whose objects are not rows, for `node` and `nodes`.
+ * Registers a type for `node` and `nodes` whose objects are not database rows.
  *
  * @param find Returns the object for the text after the type name in a global id; null if there is none.
  */
@@ -173,14 +179,18 @@ builder.queryField('node', (t) =>
 builder.queryField('nodes', (t) =>
   t.field({
     type: [builder.nodeInterfaceRef()],
-    nullable: { list: false, items: true },
+    nullable: { list: true, items: true },
     description:
       `The objects with these global ids, in the order of the ids, at most ${MAX_PAGE_SIZE}. ` +
-      'An item is null if the object does not exist or the viewer cannot see it.',
+      'An item is null if the object does not exist or the viewer cannot see it. The whole list is null, with an error, if ' +
+      'there are too many ids.',
     args: { ids: t.arg.idList({ description: `Global ids of objects of any types, at most ${MAX_PAGE_SIZE}.` }) },
     complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, MAX_PAGE_SIZE) }),
     resolve: (_root, { ids }, ctx) => {
-      if (ids.length > MAX_PAGE_SIZE) throw new BadRequestError(`"ids" can contain at most ${MAX_PAGE_SIZE} ids`);
+      if (ids.length > MAX_PAGE_SIZE) {
+        const details = { parameter: 'ids', maximum: MAX_PAGE_SIZE };
+        throw new ValidationError(`"ids" can contain at most ${MAX_PAGE_SIZE} ids`, details);
+      }
       return Promise.all(ids.map((id) => loadNode(ctx, String(id)))) as never;
     },
   }),

@@ -21,9 +21,10 @@ export const columnsBy = ({ field, direction }: OrderBy<string>): Order => ({ [f
 type Fields<Field extends string> = Readonly<Record<string, { readonly value: Field; readonly description: string }>>;
 
 /**
- * Adds the input of a list's `orderBy`, and the enum of its sort fields.
+ * Adds the input type for the argument `orderBy` of a list, and the enum of the fields by which the list can be sorted.
  *
  * @param typename Type of the items: `Channel` creates `ChannelOrderInput` and `ChannelOrderField`.
+ * @param what Plural noun for the items, for descriptions: "channels".
  */
 export function orderInput<Field extends string>(typename: string, what: string, fields: Fields<Field>) {
   const OrderField = builder.enumType(`${typename}OrderField`, {

@@ -1,8 +1,8 @@
-import { BadRequestError } from '../../../platform/errors.ts';
+import { ValidationError } from '../../../platform/errors.ts';
 
-/** Page size if neither `first` nor `last` is given: the number of items that one screen shows. */
+/** Page size if the client gives neither `first` nor `last`: the number of items that one screen shows. */
 export const DEFAULT_PAGE_SIZE = 20;
-/** Maximum page size of connections, unless a connection declares another. @see src/api/README.md#limits */
+/** Maximum page size of a connection, unless the connection declares another maximum. @see src/api/README.md#limits */
 export const MAX_PAGE_SIZE = 100;
 /** Maximum page size of the lists that a client shows completely on its first screen, such as channels. */
 export const MAX_SIDEBAR_SIZE = 1_000;
@@ -13,14 +13,15 @@ export interface PageArguments {
 }
 
 /**
- * Returns the page size in a connection's arguments.
+ * Returns the page size that a connection's arguments request.
  *
- * @throws BadRequestError if it is negative or larger than `max`.
+ * @throws ValidationError if the page size is negative or larger than `max`.
  */
 export function pageSize({ first, last }: PageArguments, max = MAX_PAGE_SIZE): number {
   for (const [name, size] of Object.entries({ first, last })) {
     if (size != null && (size < 0 || size > max)) {
-      throw new BadRequestError(`"${name}" must be between 0 and ${max}`);
+      const details = { parameter: name, minimum: 0, maximum: max, value: size };
+      throw new ValidationError(`"${name}" must be between 0 and ${max}`, details);
     }
   }
   return first ?? last ?? DEFAULT_PAGE_SIZE;

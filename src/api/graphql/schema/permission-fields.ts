@@ -2,14 +2,11 @@ import type { GroupSettingEdit } from '../../../access/permission-values.ts';
 import type { WireGroupSetting } from '../../../access/system-groups.ts';
 import { builder, type Types } from './builder.ts';
 import { refersTo } from './refs.ts';
-import { toFieldName } from './setting-fields.ts';
+import { permissionFieldName } from './setting-fields.ts';
 
 // GraphQL types for the permissions of groups, channels and organizations. The holders of a permission are users and groups.
 
-/** Converts the wire name of a permission: `can_send_message_group` becomes `canSendMessage`. */
-export const permissionFieldName = (name: string): string => toFieldName(name.replace(/_group$/, ''));
-
-/** The type for the holders of a permission. Its fields are defined where the type of groups is defined. */
+/** The type for the holders of a permission. The feature of user groups defines its fields. */
 export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
   description: 'Holders of a permission: users, and the members of groups.',
 });
@@ -62,12 +59,12 @@ const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
   }),
 });
 
-/** The description of each permission, by wire name. */
+/** The description of each permission, by REST name. */
 type Meanings<N extends string> = Readonly<Record<N, string>>;
 
 const namesOf = <N extends string>(meanings: Meanings<N>) => Object.keys(meanings) as N[];
 
-/** Adds an object type with one field for each permission, whose value is the holders of that permission. */
+/** Adds an object type with a field for each permission. The value of a field is the holders of the permission. */
 export function permissionsType<N extends string>(name: string, description: string, meanings: Meanings<N>) {
   return builder.objectRef<Record<N, WireGroupSetting>>(name).implement({
     description,
@@ -110,7 +107,7 @@ export const permissionsInput = <N extends string>(name: string, description: st
 export const permissionEditsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
   inputOf(name, description, meanings, GroupSettingEditInput);
 
-/** Returns the values of the permissions that an input contains, by wire name. @param read Converts a value of the input. */
+/** Returns the values of the permissions that an input contains, by REST name. @param read Converts a value of the input. */
 export function permissionsGiven<N extends string, T, R>(
   names: readonly N[],
   input: object | null | undefined,
@@ -124,7 +121,7 @@ export function permissionsGiven<N extends string, T, R>(
   return Object.fromEntries(entries) as Partial<Record<N, R>>;
 }
 
-/** Returns the changes in an input of `permissionEditsInput`, by wire name of the permission. */
+/** Returns the changes in an input of `permissionEditsInput`, by REST name of the permission. */
 export const permissionEditsGiven = <N extends string>(names: readonly N[], input: object | null | undefined) =>
   permissionsGiven<N, typeof GroupSettingEditInput.$inferInput, GroupSettingEdit>(names, input, (change) => ({
     value: toWireSetting(change.new),

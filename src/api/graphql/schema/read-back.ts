@@ -4,7 +4,7 @@ import { RequestTimeoutError } from '../../../platform/errors.ts';
 
 type Path = readonly (string | number)[];
 
-/** Paths in a result whose values could not be read after the change was committed, by context of the operation. */
+/** Paths of the result fields that could not be read after a change was committed, by context of the operation. */
 const unread = new WeakMap<object, Path[]>();
 
 /** Records that a mutation was committed, but its payload could not be read. @param path Path of the mutation in the result. */
@@ -12,14 +12,14 @@ export function noteUnread(ctx: object, path: Path): void {
   unread.set(ctx, [...(unread.get(ctx) ?? []), path]);
 }
 
-/** Whether an error means that the database is unavailable or that the row was deleted. */
+/** Returns whether an error means that data could not be read: the database is unavailable, or the row was deleted. */
 export const isOutOfReach = (error: unknown): boolean =>
   isGone(error) || expectedError(error) instanceof RequestTimeoutError;
 
 /**
  * Returns the result of mutations without the errors of reads that failed after the change was committed. The fields of these
- * reads are null, and `notReadBack` in the extensions lists their paths. If clients received the errors, they would take them
- * for a refusal and send the change again.
+ * reads are null, and `notReadBack` in the extensions lists their paths. If clients received the errors, they would assume that
+ * the change was refused, and send it again.
  */
 export function acknowledged(result: ExecutionResult, ctx: object): ExecutionResult {
   const { data, errors = [] } = result;

@@ -7,30 +7,34 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
-import { rowIdOf, toGlobalId } from './global-ids.ts';
+import { idIn, toGlobalId } from './global-ids.ts';
 
-/** The Pothos extensions of an argument or field that contains ids: the name of the GraphQL type that the ids belong to. */
+/**
+ * The Pothos extensions of an argument or field that contains ids. `refersTo` is the GraphQL type of the objects that the ids
+ * identify.
+ */
 // This is a type alias, because an interface cannot be assigned to a record of extensions.
 type RefExtensions = { readonly refersTo: string };
 
 /**
- * Returns the options of an argument, input field or field that names an object: `channelId: t.id(refersTo('Channel'))`.
- * Clients send and receive the global `id` of the object, resolvers its row id. If an id is malformed or of another type,
- * resolvers receive 0, which no row has. Services then respond as for any object that does not exist.
+ * Returns the options of an argument, input field or field that contains the id of an object: `channelId:
+ * t.id(refersTo('Channel'))`. Clients send and receive the object's global `id`. Resolvers receive and return its row id, or its
+ * text if it is no row. If an id is malformed or belongs to another type, resolvers receive 0 or an empty text. Services then respond as for any object
+ * that does not exist.
  */
 export const refersTo = (typename: string): { readonly extensions: RefExtensions } => ({
   extensions: { refersTo: typename },
 });
 
 /**
- * Returns the type of the objects that an argument or field names; undefined if it names none.
+ * Returns the type of the objects whose ids an argument or field contains; undefined if it contains no ids.
  *
  * @param extensions Extensions of the argument or field.
  */
 export const referredType = (extensions: object | null | undefined): string | undefined =>
   (extensions as Partial<RefExtensions> | null | undefined)?.refersTo;
 
-/** Returns the value of a field as clients receive it. If the field names objects, row ids are replaced by global ids. */
+/** Returns the value of a field as clients receive it. If the field contains ids, row ids are replaced by global ids. */
 export function shownIds(extensions: object | null | undefined, value: unknown): unknown {
   const typename = referredType(extensions);
   if (typename === undefined) return value;
@@ -54,7 +58,7 @@ class RefsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     );
     if (mapping === null) return field;
     const toRowIds = createInputValueMapper(mapping, (globalId, { value: typename }) =>
-      rowIdOf(typename ?? '', globalId as string),
+      idIn(typename ?? '', globalId as string),
     );
     return { ...field, argMappers: [...(field.argMappers ?? []), (args) => toRowIds(args, undefined)] };
   }

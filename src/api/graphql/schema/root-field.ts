@@ -4,7 +4,7 @@ import { BadRequestError } from '../../../platform/errors.ts';
 /**
  * Returns the only root field of a subscription, which may be in a fragment.
  *
- * @throws BadRequestError if there is none.
+ * @throws BadRequestError if the subscription has no root field.
  */
 export function rootField(document: DocumentNode, operation: OperationDefinitionNode): FieldNode {
   let selections = operation.selectionSet.selections;

@@ -8,7 +8,7 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)
 function asDate(value: unknown): Date {
   const date = typeof value === 'string' && INSTANT.test(value) ? timeIn(value) : undefined;
   if (date === undefined) {
-    throw new GraphQLError('A DateTime must be like "2026-11-20T10:00:00Z".');
+    throw new GraphQLError('A DateTime must be a time with its time zone, like "2026-11-20T10:00:00Z".');
   }
   return date;
 }
@@ -39,21 +39,27 @@ builder.scalarType('File', {
   },
 });
 
+// Matches an integer without leading zeros, as clients write it that keep long integers as texts.
+const INTEGER = /^(0|-?[1-9]\d{0,15})$/;
+
 function asLongId(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
-    throw new GraphQLError('A LongId must be an integer of at most 2^53 - 1.');
+  const number = typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number)) {
+    throw new GraphQLError('A LongId must be an integer of at most 2^53 - 1, like 42 or "42".');
   }
-  return value;
+  return number;
 }
 
 builder.scalarType('LongId', {
   description:
-    'The id of an event or a message: an integer of at most 2^53 - 1, written as a JSON number. Later events and messages ' +
-    'have higher ids.',
+    'The id of an event or a message: an integer of at most 2^53 - 1. Results contain a JSON number. Inputs accept a JSON ' +
+    'number, or a string with its digits. Later events and messages have higher ids.',
+  // The range in which JSON numbers are exact.
+  specifiedByURL: 'https://datatracker.ietf.org/doc/html/rfc8259#section-6',
   serialize: asLongId,
   parseValue: asLongId,
-  parseLiteral: (node) => asLongId(node.kind === 'IntValue' ? Number(node.value) : undefined),
+  parseLiteral: (node) => asLongId('value' in node ? node.value : undefined),
 });
 
-/** Returns the value of a DateTime field for a time in UNIX seconds, the unit of the wire formats. */
+/** Converts a time in UNIX seconds, the unit of times in the REST interface, to the value of a DateTime field. */
 export const fromUnix = (seconds: number): Date => new Date(seconds * 1000);

@@ -13,18 +13,30 @@ import { EventProjection, type ProjectedFields } from './event-projections.ts';
 import { nodeOf } from './node.ts';
 import { refersTo } from './refs.ts';
 
-/** Converts a wire name to a GraphQL name: `web_font_size_px` becomes `webFontSizePx`. */
+/** Converts a REST name to a GraphQL name: `web_font_size_px` becomes `webFontSizePx`. */
 export const toFieldName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Replaces terms of the wire format by those of GraphQL: `stream` by `channel`, `realm` by `organization`. */
-const words = (name: string): string => name.replaceAll('stream', 'channel').replaceAll('realm', 'organization');
+/** Words of the REST interface, with the words that GraphQL uses instead. */
+const WORDS = [
+  [/stream/g, 'channel'],
+  [/realm|(?<=^|_)org(?=_)/g, 'organization'],
+  [/(?<=^|_)[pd]m(?=_)/g, 'direct_message'],
+  [/private(?=_typing)/g, 'direct'],
+] as const;
+
+/** Replaces words of the REST interface by those of GraphQL: `stream` by `channel`, `pm` by `direct_message`. */
+const words = (name: string): string => WORDS.reduce((text, [from, to]) => text.replaceAll(from, to), name);
 export const settingFieldName = (name: string): string => toFieldName(words(name));
+
+/** Returns the GraphQL name of a permission: `canAddSubscribers` for `can_add_subscribers_group`. */
+export const permissionFieldName = (name: string): string => settingFieldName(name.replace(/_group$/, ''));
 
 const enums = new Map<ClosedSet, unknown>();
 
 /**
- * Returns the GraphQL enum of a closed set of values. Inputs and outputs share it. Resolvers receive and return wire values.
+ * Returns the GraphQL enum of a closed set of values. Inputs and outputs share the enum. Resolvers receive and return the
+ * values of the REST interface.
  */
 export function enumOf<T extends number | string>(set: ClosedSet<T>) {
   const values = Object.entries(set.values).map(([name, [value, description]]) => [name, { value, description }]);
@@ -43,7 +55,7 @@ const isNullable = ({ type, names }: Setting<unknown>): boolean => names !== und
 
 const namedBy = ({ names }: Setting<unknown>) => (names === undefined ? {} : refersTo(names));
 
-/** The stored value of a setting that refers to an object, if it refers to none. GraphQL has null instead. */
+/** Stored value of a setting that can refer to an object by id but refers to none. GraphQL shows null instead. */
 const NOTHING = -1;
 
 /** Returns the description of a setting for the schema, with its limits and values. */
@@ -56,7 +68,7 @@ function describe(setting: Setting<unknown>): string {
   return `${[meaning, nothing, limit, length, taken].filter((part) => part !== undefined).join('; ')}.`;
 }
 
-/** Returns the names of the enum values that a setting accepts. Undefined if it accepts all values of the enum. */
+/** Returns the names of the enum values that a setting accepts. Undefined if the setting accepts all values of its enum. */
 function namesTaken({ type }: Setting<unknown>, { values }: ClosedSet): string | undefined {
   const all = Object.entries(values);
   const taken = all.filter(([, [value]]) => type.safeParse(value).success);
@@ -69,6 +81,10 @@ function describeWithDefault(setting: Setting<unknown>): string {
   return `${describe(setting)} Default: ${named ?? (names === undefined ? JSON.stringify(initial) : 'null')}.`;
 }
 
+/** Returns the name of the field that shows a setting: the object to which the setting refers, or its value. */
+const shownName = (name: string, { names }: Setting<unknown>): string =>
+  settingFieldName(names === undefined ? name : name.replace(/_id$/, ''));
+
 type ObjectFields<S extends object> = Parameters<ObjectFieldsShape<Types, S>>[0];
 type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
@@ -77,7 +93,7 @@ type Named = Readonly<Record<string, unknown>>;
 
 /**
  * Returns an object field for each setting that has an effect. If a setting refers to an object by id, the field shows the
- * object: `announcementsChannel` for `announcements_channel_id`. It is null if the viewer cannot see the object.
+ * object: `announcementsChannel` for `announcements_channel_id`. The field is null if the viewer cannot see the object.
  */
 export function settingFields<S extends object>(
   t: ObjectFields<S>,
@@ -88,8 +104,8 @@ export function settingFields<S extends object>(
   return Object.fromEntries(
     Object.entries(withEffect(settings)).map(([name, setting]) =>
       setting.names === undefined
-        ? [settingFieldName(name), valueField(t, setting, (source) => read(source, name))]
-        : [settingFieldName(name).replace(/Id$/, ''), objectField(t, setting, named, (source) => read(source, name))],
+        ? [shownName(name, setting), valueField(t, setting, (source) => read(source, name))]
+        : [shownName(name, setting), objectField(t, setting, named, (source) => read(source, name))],
     ),
   );
 }
@@ -125,7 +141,7 @@ function objectField<S extends object>(
 }
 
 /** Returns the fields of an input object that changes settings, all optional. Settings without an effect are left out. */
-export function settingInputs(t: InputFields, settings: Settings): InputFieldMap {
+export function settingInputs(t: InputFields, settings: Settings, deprecationReason?: string): InputFieldMap {
   return Object.fromEntries(
     Object.entries(withEffect(settings)).map(([name, setting]) => [
       settingFieldName(name),
@@ -134,14 +150,15 @@ export function settingInputs(t: InputFields, settings: Settings): InputFieldMap
         required: false,
         description: describe(setting),
         ...namedBy(setting),
+        ...(deprecationReason !== undefined && { deprecationReason }),
       }),
     ]),
   );
 }
 
 /**
- * Returns the settings that an input contains, as wire values by wire name. Null is left out unless it is a value of the
- * setting.
+ * Returns the settings that an input contains, as REST values by REST name. A null is treated as absent, unless the setting can
+ * be null.
  */
 export function settingsGiven<N extends string>(
   settings: Readonly<Record<N, Setting<unknown>>>,
@@ -157,44 +174,37 @@ export function settingsGiven<N extends string>(
   return Object.fromEntries(given) as Partial<Record<N, unknown>>;
 }
 
-/** Returns a sentence that describes each setting. The keys are wire names. Settings that have no effect yet are omitted. */
-export const meaningsOf = (settings: Settings): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(withEffect(settings)).map(([name, { meaning }]) => [name, `${meaning}.`]));
-
-/** The enum value for all settings that have no effect yet, which have no value of their own. */
-const OTHER = { value: 'other', description: 'A setting that has no effect yet. Only the REST API has it.' };
-
 /**
- * Returns the values of an enum of setting names, for events. REST clients can also change settings that have no effect yet.
- * All settings without an effect have the value `OTHER`.
- *
- * @param meanings The meaning of each setting that has an effect, by wire name.
+ * Returns the values of an enum of setting names, for events: one for each setting that has an effect. Each is the name of the
+ * field that shows the setting.
  */
-export const settingEnum = (meanings: Readonly<Record<string, string>>) => ({
-  ...Object.fromEntries(
-    Object.entries(meanings).map(([name, description]) => [words(name).toUpperCase(), { value: name, description }]),
-  ),
-  OTHER,
-});
+export const settingEnum = (settings: Settings) =>
+  Object.fromEntries(
+    Object.entries(withEffect(settings)).map(([name, setting]) => [
+      toEnumValue(shownName(name, setting)),
+      { value: name, description: `${setting.meaning}.` },
+    ]),
+  );
 
-/**
- * Returns the value in `settingEnum` for the wire name of a changed setting.
- *
- * @param known The settings that have a value of their own.
- */
-export const settingEnumValue = (known: Readonly<Record<string, unknown>>, name: string): string =>
-  name in known ? name : OTHER.value;
+/** Returns the enum value for a field name: `WEB_FONT_SIZE_PX` for `webFontSizePx`. */
+const toEnumValue = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+
+/** Returns the REST name of a changed setting if GraphQL has the setting, otherwise null. */
+export const shownSetting = (settings: Settings, name: string): string | null =>
+  name in withEffect(settings) ? name : null;
 
 /**
  * Returns the event projections of an object that holds settings, such as the settings of a user. The object has the id of its
- * owner. Each projection contains one setting: the one that an event changed.
+ * owner. Each projection contains one setting: the setting that an event changed.
  *
- * @returns A function that returns the projection for a setting's wire name. For an unknown name, the projection contains only
+ * @param idOf Returns the part of the object's global id that follows the type name.
+ * @returns A function that returns the projection for a setting's REST name. For an unknown name, the projection contains only
  *   the id.
  */
 export function settingProjections(
   typename: string,
   names: readonly string[],
+  idOf: (setting: ProjectedSetting) => number | string = ({ id }) => id,
 ): (name: string) => EventProjection<ProjectedSetting> {
   const knowing = (known: ProjectedFields<ProjectedSetting>) =>
     new EventProjection<ProjectedSetting>(typename, { idOf }, known);
@@ -202,5 +212,3 @@ export function settingProjections(
   const nothing = knowing({});
   return (name) => byName.get(name) ?? nothing;
 }
-
-const idOf = ({ id }: ProjectedSetting) => id;

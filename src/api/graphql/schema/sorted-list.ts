@@ -1,13 +1,24 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { signedIn } from '../../../access/context.ts';
 import type PrismaTypes from '../../../generated/pothos.ts';
+import type { Prisma } from '../../../generated/prisma/client.ts';
 import type { Keyset, Place, SortKey } from '../../../platform/db/keyset.ts';
+import { countRows, type ListedRows, readPlaces, type SortColumn } from '../../../platform/db/places.ts';
 import type { GraphQLContext } from '../loading/context.ts';
-import { type Connection, type ConnectionArguments, Edge, isBackward, paged, readSelected } from './connection.ts';
+import {
+  type Connection,
+  type ConnectionArguments,
+  Edge,
+  isBackward,
+  paged,
+  readSelected,
+  type Uncounted,
+} from './connection.ts';
 import { formatCursor, isStorable, notOfList, readCursor } from './cursors.ts';
 import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
 
-/** Compares names as people sort them: by letters first, then by accents and case. */
+/** Compares names in locale-aware order: by letters first, then by accents and case. */
 const NAMES = new Intl.Collator('en');
 
 function compare(a: Place, b: Place): number {
@@ -16,15 +27,15 @@ function compare(a: Place, b: Place): number {
   return byKey || a.id - b.id;
 }
 
-/** A sorted list, and the page of it that a request asks for. */
+/** A sorted list, and the page that a request asks for. */
 export interface Sorted {
-  /** Name of the list, which distinguishes its cursors from those of other lists. */
+  /** Name of the list, which distinguishes its cursors from cursors of other lists. */
   readonly list: string;
   readonly orderBy: OrderBy<string>;
-  /** Type of the value by which rows are sorted. */
+  /** Type of the sort key, the value by which rows are sorted. */
   readonly keyType: 'string' | 'number';
   readonly args: ConnectionArguments;
-  /** Largest page size. Default: 100. */
+  /** Maximum page size. Default: 100. */
   readonly max?: number | undefined;
 }
 
@@ -37,10 +48,10 @@ export interface SortedPage<P extends Place = Place> {
 }
 
 /**
- * Returns the bounds, order and limit with which a query must read the rows of a page. The limit is one more than the page
- * size, which shows whether further rows follow.
+ * Returns the bounds, order and limit of the query for the rows of a page. The limit is one more than the page size, so that an
+ * extra row shows whether further rows follow.
  *
- * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
+ * @throws ValidationError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
  */
 export function keysetOf(sorted: Sorted): Keyset {
   const { orderBy, args, max } = sorted;
@@ -55,9 +66,9 @@ export function keysetOf(sorted: Sorted): Keyset {
 }
 
 /**
- * Returns the page for the rows that a query found with the bounds of `keysetOf`.
+ * Returns a page of a sorted list, made from the rows that a query with the bounds of `keysetOf` returned.
  *
- * @param found In the order of the query, one more than the page size at most.
+ * @param found The rows in the order of the query, at most one more than the page size.
  */
 export function pageRead<P extends Place>(found: readonly P[], { args, max }: Sorted): SortedPage<P> {
   const size = pageSize(args, max);
@@ -65,7 +76,7 @@ export function pageRead<P extends Place>(found: readonly P[], { args, max }: So
   return { places: isBackward(args) ? places.reverse() : places, more: found.length > size };
 }
 
-/** Returns a page of a list, all rows of which are given. @throws BadRequestError under the conditions of `keysetOf`. */
+/** Returns a page of a list, given the sort keys and ids of all its rows. @throws ValidationError as in `keysetOf`. */
 export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
   const { above, below, limit, descending } = keysetOf(sorted);
   const within = all
@@ -76,25 +87,31 @@ export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
 }
 
 interface RowsOptions<Model extends keyof PrismaTypes> extends Sorted {
-  /** The condition for rows in the list, for this viewer. */
+  /** The database condition for the rows that are in the list for this viewer. */
   readonly where: PrismaTypes[Model]['Where'];
   /** The column that identifies a row within the list, if it is not `id`. */
   readonly idColumn?: string;
   readonly ctx: GraphQLContext;
   readonly info: GraphQLResolveInfo;
-  /** The GraphQL type, if its name differs from that of the model. */
+  /** The name of the GraphQL type, if it differs from the name of the model. */
   readonly typeName?: string;
 }
 
 interface ListOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model> {
-  /** Sort keys and ids of all rows of the list. An organization or a user has at most a few thousand. */
-  readonly places: readonly Place[];
+  /**
+   * The table and SQL condition that select the rows of the list. They must select the same rows as `RowsOptions.where`, the
+   * condition in the form of Prisma.
+   */
+  readonly rows: ListedRows;
+  readonly column: SortColumn;
+  /** The column `id` of the table. */
+  readonly id: Prisma.Sql;
 }
 
 /**
- * Returns a page of a sorted list as a Relay connection. All rows of the list are given.
+ * Returns a page of a sorted list as a Relay connection, given all rows of the list.
  *
- * @throws BadRequestError under the conditions of `keysetOf`.
+ * @throws ValidationError under the conditions of `keysetOf`.
  */
 export function sortedAmong<Row>(
   rows: readonly Row[],
@@ -112,22 +129,27 @@ interface PageOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model
 }
 
 /**
- * Reads one page of a Relay connection whose order the database cannot provide: names as people sort them, or a value that is
- * not a column. The sort keys of the whole list are sorted in memory, and then the rows of the page are loaded.
+ * Reads one page of a Relay connection in two steps: the sort keys and ids of the page, then its rows with their selected
+ * relations.
  *
- * @throws BadRequestError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
+ * @throws ValidationError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
  */
-export const sortedPageOf = <Model extends keyof PrismaTypes & string>(
+export async function sortedPageOf<Model extends keyof PrismaTypes & string>(
   model: Model,
-  { places, ...options }: ListOptions<Model>,
-) => readPage(model, { ...options, page: pageAmong(places, options), totalCount: () => places.length });
+  { rows, column, id, ...options }: ListOptions<Model>,
+): Promise<Connection<PrismaTypes[Model]['Shape']>> {
+  const { work, organizationId } = signedIn(options.ctx);
+  const at = { db: work.db, organizationId };
+  const page = pageRead(await readPlaces(at, rows, column, id, keysetOf(options)), options);
+  return readPage(model, { ...options, page, totalCount: () => countRows(at, rows) });
+}
 
 /**
- * Reads the rows on a page of a sorted list, with their selected relations, as a Relay connection. A cursor contains the
- * sort key and id of its row. Paging therefore continues at the right place even if the row was changed or deleted. A cursor
- * is valid in both sort directions.
+ * Reads the rows on a page of a sorted list, with their selected relations, as a Relay connection. A cursor contains the sort
+ * key and id of its row. Paging therefore continues at the right position even if the row was changed or deleted. A cursor is
+ * valid in both sort directions.
  */
-export async function readPage<Model extends keyof PrismaTypes & string>(
+async function readPage<Model extends keyof PrismaTypes & string>(
   model: Model,
   { page, where, idColumn = 'id', ctx, info, typeName = model, ...sorted }: PageOptions<Model>,
 ): Promise<Connection<PrismaTypes[Model]['Shape']>> {
@@ -136,29 +158,14 @@ export async function readPage<Model extends keyof PrismaTypes & string>(
   return sortedConnection(rows, page, { ...sorted, idOf: (row) => Number(Reflect.get(row, idColumn)) });
 }
 
-interface ReadOptions<Row> extends Sorted {
-  /** Sort keys and ids of all rows of the list. */
-  readonly places: readonly Place[];
-  /** Loads the rows with these ids that still exist, in any order. */
-  readonly read: (ids: readonly number[]) => Promise<readonly Row[]>;
-  readonly idOf: (row: Row) => number;
-}
-
-/** Reads one page like `sortedPageOf`. The rows are loaded by `read`, whatever relations are selected. */
-export async function sortedRows<Row>({ places, read, idOf, ...sorted }: ReadOptions<Row>): Promise<Connection<Row>> {
-  const page = pageAmong(places, sorted);
-  const rows = await read(page.places.map(({ id }) => id));
-  return sortedConnection(rows, page, { ...sorted, idOf, totalCount: () => places.length });
-}
-
 interface Found<Row> extends Sorted {
   readonly idOf: (row: Row) => number;
   readonly totalCount: Connection<Row>['totalCount'];
 }
 
 /**
- * Returns the Relay connection of a page whose rows were read beforehand, in any order. Rows that were deleted in the meantime
- * are left out.
+ * Returns the Relay connection for a page whose rows were read before this call, in any order. Rows that were deleted after
+ * their sort keys were read are left out.
  */
 export function sortedConnection<Row>(
   rows: readonly Row[],
@@ -172,13 +179,13 @@ export function sortedConnection<Row>(
 /**
  * Returns the Relay connection of a page.
  *
- * @param rowAt Returns the row with this sort key and id; undefined if it was deleted in the meantime.
+ * @param rowAt Returns the row with this sort key and id; undefined if it was deleted after its sort key was read.
  */
 export function connectionOf<P extends Place, Row>(
   { places, more }: SortedPage<P>,
   rowAt: (place: P) => Row | undefined,
   sorted: Sorted,
-): Connection<Row> {
+): Uncounted<Row> {
   const edges = places.flatMap((place) => {
     const node = rowAt(place);
     return node === undefined ? [] : [new Edge(node, () => cursorOf(sorted, place))];
@@ -190,7 +197,7 @@ const wordOf = ({ list, orderBy: { field } }: Sorted): string => `${list} by ${f
 
 const cursorOf = (sorted: Sorted, { key, id }: Place): string => formatCursor(wordOf(sorted), key, id);
 
-/** Returns the sort key and id in a cursor of the request; undefined if it has no such cursor. */
+/** Returns the sort key and id in the cursor of the argument `after` or `before`. Undefined if the argument is absent. */
 function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefined {
   const cursor = sorted.args[name];
   if (cursor == null) return undefined;
@@ -201,5 +208,9 @@ function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefi
   throw notOfList(name, isOfField ? ' in this sort order' : '');
 }
 
-/** Whether a value can be a sort key that the database accepts. Clients can tamper with cursors. */
-const isKey = (key: unknown): key is SortKey => (typeof key === 'string' ? isStorable(key) : Number.isSafeInteger(key));
+/** Maximum length of a sort key, in characters. Longer than all names that the service stores. */
+const MAX_KEY_LENGTH = 1_000;
+
+/** Returns whether a value can be a sort key that the database accepts. Clients can tamper with cursors. */
+const isKey = (key: unknown): key is SortKey =>
+  typeof key === 'string' ? key.length <= MAX_KEY_LENGTH && isStorable(key) : Number.isSafeInteger(key);

@@ -23,7 +23,7 @@ import { browserOf } from '../loading/context.ts';
 import { presentError } from '../schema/errors.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
-/** Limit of a JSON body: several times the longest texts that a mutation accepts. */
+/** Maximum size of a JSON body, in bytes: several times the longest texts that a mutation accepts. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 interface Parts extends DocumentSources {
@@ -31,17 +31,20 @@ interface Parts extends DocumentSources {
   readonly schema: GraphQLSchema;
 }
 
-/** The outcome of a request: the result of its operation, or the errors because of which nothing was executed. */
+/** The outcome of a request: the result of its operation, or the errors that prevented the execution. */
 export interface HttpOutcome {
   readonly result: ExecutionResult;
   readonly status: number;
-  /** Status of a response of type application/json: 200 instead of 400 if the document, its hash or the variables are invalid. */
+  /**
+   * HTTP status to use if the media type of the response is application/json. The status is then 200 instead of 400 if the
+   * document, its hash or the variables are invalid.
+   */
   readonly legacyStatus: number;
 }
 
 /**
- * Executes the operation of a POST or GET request: reads it, authenticates and counts its sender, checks and executes it. Sets
- * the headers of the response, except those of its body. Never rejects: each error is an outcome.
+ * Executes the operation of a POST or GET request. Reads the request, authenticates and counts its sender, then validates and
+ * executes the operation. Sets the headers of the response, except those of its body. Never rejects: each error is an outcome.
  */
 export async function executeRequest(
   parts: Parts,
@@ -124,7 +127,13 @@ function requireTypes(params: GraphQLParams): void {
   }
 }
 
-/** Refuses operations that cannot be executed over HTTP, or not by GET: a link on any page could send a GET request. */
+/**
+ * Refuses operations that cannot be executed over HTTP. A mutation must not be sent by GET, because a link on a page of any
+ * site could send such a request.
+ *
+ * @throws GraphQLError if the document does not contain the operation.
+ * @throws BadRequestError for a mutation by GET, and for a subscription.
+ */
 function requireKind(document: DocumentNode, operationName: string | undefined, response: ServerResponse): void {
   const kind = getOperationAST(document, operationName)?.operation;
   if (kind === undefined) {
@@ -144,7 +153,7 @@ class MethodNotAllowedError extends BadRequestError {
   override readonly status = 405;
 }
 
-/** Codes of the errors of requests that are not well-formed. Other errors of GraphQL are about the operation. */
+/** Error codes of requests that are not well-formed. Other error codes of GraphQL errors concern the operation. */
 const MALFORMED: ReadonlySet<unknown> = new Set([
   'BAD_REQUEST',
   'OPERATION_RESOLUTION_FAILURE',
@@ -156,7 +165,7 @@ interface Failed extends Pick<ExecutionResult, 'extensions'> {
   readonly errors: readonly unknown[];
 }
 
-/** Returns the outcome of a request of which nothing was executed. */
+/** Returns the outcome of a request that failed before execution. Sets `Retry-After` and `WWW-Authenticate` if they apply. */
 export function failure(app: App, response: ServerResponse, { errors, ...rest }: Failed): HttpOutcome {
   const [cause] = errors;
   const refusal = expectedError(cause instanceof GraphQLError ? (cause.originalError ?? cause) : cause);
@@ -174,15 +183,15 @@ export function failure(app: App, response: ServerResponse, { errors, ...rest }:
   return { result, status: 400, legacyStatus: isMalformed ? 400 : 200 };
 }
 
-/** Reads requests of one kind: GET with a query string, POST with JSON, or POST with files. */
+/** The methods that read one form of request: GET with a query string, POST with JSON, or POST with files. */
 interface RequestForm {
   /** Resolves when the body has arrived completely. */
   arriving(): Promise<Buffer>;
-  /** Parses the body. The result can be any JSON value. */
+  /** Parses the body, or the query string of a GET request. The result can be any JSON value. */
   read(arrived: Buffer): unknown;
 }
 
-/** Returns the reader for a request, whose content type was checked before. */
+/** Returns the methods that read a request of this form. The content type was checked before. */
 function formOf(request: IncomingMessage): RequestForm {
   if (request.method === 'GET') {
     return { arriving: async () => NOTHING, read: () => readQueryString(request.url ?? '') };
@@ -198,7 +207,7 @@ function formOf(request: IncomingMessage): RequestForm {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Decodes UTF-8. Invalid bytes are replaced, and a byte order mark is removed. */
+/** A decoder for UTF-8. It replaces invalid bytes, and removes a byte order mark. */
 const UTF8 = new TextDecoder();
 
 function readJson(text: string, name: string): unknown {

@@ -3,10 +3,10 @@ import { parseAccept } from 'hono/utils/accept';
 import { isLong, writeJson } from '../../../platform/json-bytes.ts';
 import type { HttpOutcome } from './http-operation.ts';
 
-/** The form of a response: that of an operation over HTTP, an event stream, or a page. */
+/** The type of a response: the result of an operation (two media types), an event stream, or a page. */
 export type ResponseForm = 'application/graphql-response+json' | 'application/json' | 'text/event-stream' | 'text/html';
 
-/** The forms by the media ranges of an Accept header. */
+/** The response forms by the media range that requests them in the Accept header. */
 const FORMS: ReadonlyMap<string, ResponseForm> = new Map([
   ['application/graphql-response+json', 'application/graphql-response+json'],
   ['application/json', 'application/json'],
@@ -17,8 +17,9 @@ const FORMS: ReadonlyMap<string, ResponseForm> = new Map([
 ]);
 
 /**
- * Returns the form of the media range with the highest weight in an Accept header that the service supports for the method, and
- * of the first one among equal weights; undefined if there is none. A weight of 0 rejects a range. Pages have no other method than GET, and every text is UTF-8.
+ * Returns the response type for the supported media range with the highest weight in an Accept header. Among equal weights, the
+ * first range is used. Undefined if no range is supported. A weight of 0 rejects a range. A charset other than UTF-8 is not
+ * supported, and a page is only returned for GET.
  */
 export function formFor(method: string, accept: string | undefined): ResponseForm | undefined {
   for (const { type, params, q } of parseAccept(accept || '*/*')) {
@@ -30,9 +31,11 @@ export function formFor(method: string, accept: string | undefined): ResponseFor
 }
 
 /**
- * Sends the outcome of an operation: as application/graphql-response+json if that is the form, otherwise as application/json.
- * It avoids the Request and Response objects of the web platform, because for a small operation these took three times as long
- * as all other work.
+ * Sends the outcome of an operation, with the media type `form`. If `form` is not application/graphql-response+json, the media
+ * type is application/json.
+ *
+ * The Request and Response objects of the web platform are not used. For a small operation, they took three times as long as
+ * all other work.
  */
 export async function respond(
   response: ServerResponse,
@@ -43,8 +46,7 @@ export async function respond(
   response.statusCode = isLegacy ? legacyStatus : status;
   response.setHeader('Content-Type', `${isLegacy ? 'application/json' : form}; charset=utf-8`);
   const body = isLong(result) ? Buffer.concat((await writeJson({ ...result }, isLong)).pieces) : JSON.stringify(result);
-  // The length is set here, because Node sets it only in some responses. It is missing for HTTP/1.0, and if the response could
-  // have been compressed.
+  // Node sets Content-Length only in some responses: not for HTTP/1.0, and not if the response could have been compressed.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
 }

@@ -12,7 +12,7 @@ import { isUpload, NEITHER_JSON_NOR_UPLOAD } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** The schema and the documents, which all transports of GraphQL share. */
+/** The schema and the sources of documents, which all transports of GraphQL share. */
 export interface GraphQLParts extends DocumentSources {
   readonly schema: GraphQLSchema;
 }
@@ -44,10 +44,11 @@ interface NodeContext {
  * GET for queries.
  *
  * Every POST is answered by `executeRequest` and `respond`, whatever its result. For GET, `executeRequest` executes the
- * operation, and Yoga chooses the media type and writes the response. Yoga also refuses all other methods except PUT and DELETE.
+ * operation, and Yoga chooses the media type and writes the response. Yoga also refuses all other methods except PUT and
+ * DELETE.
  *
- * Requests that a page of another origin could send without a preflight request are refused: a mutation by GET, and a body that
- * is neither JSON nor sent with a preflight header. No response can be cached. The server itself sets no CORS headers.
+ * Requests that a page of another origin could send without a preflight request are refused. These are mutations by GET, and
+ * bodies other than JSON without a preflight header. Responses must not be cached. This function sets no CORS headers.
  *
  * @see src/api/graphql/README.md#over-http
  */
@@ -96,14 +97,18 @@ function useExecution(execute: Execute): Plugin<object, NodeContext> {
       const { req, res } = context as YogaInitialContext & NodeContext;
       const { result, status, legacyStatus } = await execute(req, res);
       const [error] = result.errors ?? [];
-      // Yoga removes the field from the response. `spec` means that the status is 200 for application/json.
+      // Yoga reads the status from `extensions.http`, and removes that field from the response. `spec` means that the status is
+      // 200 for application/json.
       if (error !== undefined && status !== 200) error.extensions['http'] = { status, spec: legacyStatus === 200 };
       setResult(result);
     },
   };
 }
 
-/** Whether the event stream transport handles the request. PUT and DELETE have no meaning in the other transports. */
+/**
+ * Returns whether the event stream transport handles the request. This transport also refuses PUT and DELETE requests, which
+ * no other transport uses.
+ */
 function isForEventStream(method: string, form: ResponseForm | undefined): boolean {
   if (method === 'PUT' || method === 'DELETE') return true;
   return form === 'text/event-stream' && (method === 'GET' || method === 'POST');
@@ -118,7 +123,7 @@ function refusalOf(request: IncomingMessage, form: ResponseForm | undefined): Ba
   return form === undefined ? new NotAcceptableError() : undefined;
 }
 
-/** @returns The reason why the body of a request is refused; undefined if it is accepted. */
+/** Returns the reason why the body of a request is refused; undefined if the body is accepted. */
 function objectionTo(request: IncomingMessage): string | undefined {
   const { 'content-type': type = '' } = request.headers;
   if (isUpload(request)) return encodingObjection(request);

@@ -6,11 +6,14 @@ import { KeyCounter } from '../../../platform/key-counter.ts';
 import { observeCount } from '../../../platform/metrics.ts';
 import { addressOf, networkOf } from '../../../platform/rate-limits.ts';
 
-/** Seconds after which a refused client can try again. Sockets on which no client authenticates are closed within this time. */
+/**
+ * Time in seconds after which a refused client can try again. A socket on which no client authenticates is closed within this
+ * time.
+ */
 const RETRY_AFTER_SECONDS = 10;
 /**
- * Share of `maxSockets` that one IP address can use. Behind an address can be a whole office, or a proxy that is not trusted.
- * The rest remains for other addresses.
+ * Maximum fraction of `maxSockets` that the clients of one IP address can use. An address can belong to a whole office, or to a
+ * proxy that is not trusted. The other sockets remain available for other addresses.
  */
 const SHARE_OF_NETWORK = 0.5;
 
@@ -19,23 +22,24 @@ type Limits = Pick<Config, 'socketsPerIp' | 'socketsPerUser' | 'maxSockets' | 't
 let open = 0;
 observeCount('websockets_open', 'Number of open WebSockets of this process.', () => open);
 
-/** The permit of an open socket, which says where it is counted. */
+/** A counted socket: the network and the account towards whose limits it counts. */
 interface SocketPlace {
   readonly network: string;
-  /** The account that the socket counts on. Undefined until a user authenticates on the socket. */
+  /** The account towards whose limit the socket counts. Undefined until a user authenticates on the socket. */
   userId: number | undefined;
 }
 
 /**
- * Limits the number of open sockets of this process, per IP address and per account. A socket counts towards the limit of its
- * address until a user authenticates, and then towards the limit of the account. Sockets over a limit are refused.
+ * Limits for the number of open sockets of this process, per IP address and per account. A socket counts towards `socketsPerIp`
+ * until a user authenticates, and then towards `socketsPerUser`. One address can have at most half of `maxSockets`. Sockets
+ * over a limit are refused.
  */
 export class SocketLimits {
   readonly #limits: Limits;
   readonly #places = new Map<IncomingMessage, SocketPlace>();
   readonly #byNetwork = new KeyCounter<string>();
   /** Number of sockets without an authenticated user, by network. */
-  readonly #strangers = new KeyCounter<string>();
+  readonly #unauthenticated = new KeyCounter<string>();
   readonly #byUser = new KeyCounter<number>();
 
   constructor(limits: Limits) {
@@ -58,7 +62,7 @@ export class SocketLimits {
     const network = networkOf(addressOf(request, trustedProxies));
     if (this.#places.size >= maxSockets)
       throw new RequestTimeoutError('Too many sockets are open; please try again later');
-    if (this.#strangers.of(network) >= socketsPerIp) {
+    if (this.#unauthenticated.of(network) >= socketsPerIp) {
       throw tooMany(`${socketsPerIp} unauthenticated sockets are open from this address`);
     }
     if (this.#byNetwork.of(network) >= Math.ceil(maxSockets * SHARE_OF_NETWORK)) {
@@ -66,27 +70,28 @@ export class SocketLimits {
     }
     this.#places.set(request, { network, userId: undefined });
     this.#byNetwork.add(network);
-    this.#strangers.add(network);
+    this.#unauthenticated.add(network);
     open++;
     connection.once('close', () => this.#leave(request));
   }
 
   /**
-   * Counts a socket on the account of the user who authenticated on it. Does nothing if it already counts on an account.
+   * Counts a socket towards the limit of the account that authenticated on it. Does nothing if the socket already counts
+   * towards an account.
    *
    * @throws RateLimitHitError if the account has too many sockets.
    */
   signIn(request: IncomingMessage, userId: number): void {
     const { socketsPerUser = Number.POSITIVE_INFINITY } = this.#limits;
     const place = this.#places.get(request);
-    // The connection closed during authentication, or the socket is already counted on an account.
+    // The connection closed during authentication, or the socket already counts towards an account.
     if (place === undefined || place.userId !== undefined) return;
     if (this.#byUser.of(userId) >= socketsPerUser) {
       throw tooMany(`${socketsPerUser} sockets of this account are open`);
     }
     place.userId = userId;
     this.#byUser.add(userId);
-    this.#strangers.remove(place.network);
+    this.#unauthenticated.remove(place.network);
   }
 
   #leave(request: IncomingMessage): void {
@@ -95,7 +100,7 @@ export class SocketLimits {
     this.#places.delete(request);
     open--;
     this.#byNetwork.remove(place.network);
-    if (place.userId === undefined) this.#strangers.remove(place.network);
+    if (place.userId === undefined) this.#unauthenticated.remove(place.network);
     else this.#byUser.remove(place.userId);
   }
 }

@@ -5,7 +5,9 @@ import type { Logger } from 'pino';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { isBusy } from '../../../platform/db/errors.ts';
 import { parseJson } from '../../../platform/json.ts';
-import { answering, newRequest } from '../../../platform/request-note.ts';
+import { answering, newRequest, type RequestNote } from '../../../platform/request-note.ts';
+import { type TraceContext, traceContextIn } from '../../../platform/trace-context.ts';
+import { beginRequest } from '../../../platform/tracing.ts';
 import { answerBare } from '../../bare-answer.ts';
 
 /** The data of a socket that this service adds to the state of the graphql-ws protocol. */
@@ -15,13 +17,13 @@ export interface SocketExtra {
 }
 
 /**
- * Standard WebSocket close codes: 1012 for "service restart", and 1013 for "try again later". Clients of graphql-ws reconnect
- * after both.
+ * Standard WebSocket close codes: 1012 for "service restart", and 1013 for "try again later". Clients that use graphql-ws
+ * reconnect after either code.
  */
 export const RESTARTING = 1012;
 export const TRY_AGAIN = 1013;
 
-/** Message types that clients can send. The other types of the protocol are sent only by the server. */
+/** Message types of the protocol that clients can send. Only the server sends the other types. */
 const OF_CLIENTS: readonly string[] = [
   MessageType.ConnectionInit,
   MessageType.Subscribe,
@@ -31,23 +33,23 @@ const OF_CLIENTS: readonly string[] = [
 ];
 
 /**
- * Milliseconds in which a client must complete a closing handshake that the server starts. The timeout of `ws` is half a
- * minute, in which thousands of silent sockets could accumulate.
+ * Time in ms in which a client must complete a closing handshake that the server starts. The timeout of `ws` is 30 seconds. In
+ * that time, thousands of sockets of unresponsive clients could accumulate.
  */
 const FAREWELL_MS = 1_000;
 
 interface Limits {
   readonly maxMessageBytes: number;
-  /** Limit of the outbound backlog of a socket. Above it, the socket is closed, and its client reconnects. */
+  /** Maximum outbound backlog of a socket, in bytes. A socket with more unsent bytes is closed, and its client reconnects. */
   readonly maxUnreadBytes: number;
   /**
-   * Interval between pings, in milliseconds. If the client has not answered a ping when the next one is due, the connection is
-   * terminated.
+   * Interval between pings to a client, in milliseconds. If the client has not answered a ping when the next ping is due, the
+   * connection is terminated.
    */
   readonly keepAliveMs: number;
 }
 
-/** Carries the messages of the graphql-ws protocol over WebSockets of the `ws` library. */
+/** A server that carries the messages of the graphql-ws protocol over WebSockets of the `ws` library. */
 export interface SocketServer {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   readonly sockets: ReadonlySet<WebSocket>;
@@ -55,8 +57,8 @@ export interface SocketServer {
 }
 
 /**
- * Creates a socket server. If the protocol fails, the socket is closed with a code that names the reason. The adapter of
- * graphql-ws would also write the error to standard error, which any client could flood.
+ * Creates a socket server. If handling a message fails, the socket is closed with a code for the reason. The adapter that
+ * graphql-ws provides is not used: it would also write each error to standard error, and any client could cause many errors.
  */
 export function createSocketServer<E extends SocketExtra>(
   protocol: Server<E>,
@@ -101,7 +103,7 @@ function serve<E extends SocketExtra>(
   log: Logger,
   { socket, request, bounded }: SocketExtra & { readonly bounded: () => void },
 ): void {
-  // If the connection or a frame is broken, `ws` itself closes the socket with the right code.
+  // If the connection breaks or a frame is invalid, `ws` itself closes the socket with the right code.
   socket.on('error', (err) => log.debug({ err }, 'socket error'));
   const closed = protocol.opened(
     {
@@ -110,16 +112,18 @@ function serve<E extends SocketExtra>(
         socket.send(data, () => {});
         bounded();
       },
-      // A close frame holds 123 bytes, and the protocol's reasons contain data from the client.
+      // A close frame can contain a reason of at most 123 bytes, and the protocol's reasons contain data from the client.
       close: (code, reason = '') => dismiss(socket, code, Buffer.byteLength(reason) > 123 ? 'Refused' : reason),
       onMessage(handle) {
         socket.on('message', async (data) => {
           // Messages that arrive after the close frame was sent are ignored.
           if (socket.readyState !== socket.OPEN) return;
           const text = String(data as RawData);
-          if (!isFromClient(text)) return dismiss(socket, CloseCode.BadRequest, 'Invalid message received');
+          const message = readMessage(text);
+          if (message === undefined) return dismiss(socket, CloseCode.BadRequest, 'Invalid message received');
+          const note = newRequest(undefined, message.trace);
           try {
-            await answering(newRequest(), () => handle(text));
+            await answering(note, () => (message.isOperation ? operate(note, () => handle(text)) : handle(text)));
           } catch (error) {
             closeAfter(error, log, socket);
           }
@@ -140,14 +144,47 @@ export function dismiss(socket: WebSocket, code?: number, reason?: string): void
 }
 
 /**
- * Whether a text is a message of a type that clients can send. It must not be nested too deeply for serialization, because the
- * protocol sends the payload of a ping back. The protocol validates everything else.
+ * Handles an operation. If spans are exported, the operation is recorded as a span, which ends with the operation. The span of
+ * a subscription ends when the client unsubscribes.
  */
-function isFromClient(text: string): boolean {
+async function operate(note: RequestNote, handle: () => Promise<void>): Promise<void> {
+  const span = beginRequest(note, 'WEBSOCKET');
+  if (span === undefined) return handle();
+  let isError = true;
   try {
-    return OF_CLIENTS.includes(String((parseJson(text, 'A message') as { type?: unknown } | null)?.type));
+    await span.run(handle);
+    isError = false;
+  } finally {
+    const user = note.userId === undefined ? {} : { 'user.id': String(note.userId) };
+    span.end({
+      name: 'WEBSOCKET /graphql',
+      attributes: { 'http.route': '/graphql', 'chat.request_id': note.id, ...user },
+      isError,
+    });
+  }
+}
+
+/** A message of a client. `trace` is the trace context in the `extensions` of an operation. */
+interface ClientMessage {
+  readonly isOperation: boolean;
+  readonly trace: TraceContext | undefined;
+}
+
+/**
+ * Reads a message. Returns undefined unless it is of a type that clients can send. Messages that are nested too deeply to be
+ * serialized are refused, because the protocol sends the payload of a ping back. The protocol validates everything else.
+ */
+function readMessage(text: string): ClientMessage | undefined {
+  try {
+    const message = parseJson(text, 'A message') as {
+      type?: unknown;
+      payload?: { extensions?: Record<string, unknown> };
+    } | null;
+    if (!OF_CLIENTS.includes(String(message?.type))) return undefined;
+    const isOperation = message?.type === MessageType.Subscribe;
+    return { isOperation, trace: isOperation ? traceContextIn(message.payload?.extensions ?? {}) : undefined };
   } catch {
-    return false;
+    return undefined;
   }
 }
 

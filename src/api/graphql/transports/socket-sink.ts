@@ -6,18 +6,19 @@ import type { ReaderEnd } from '../../../events/queue.ts';
 import type { EventPiece } from '../../../events/rendering.ts';
 import type { StreamSink } from '../../../events/stream.ts';
 import { batchWrites } from '../../../platform/batched-writes.ts';
+import { FilledResult } from '../execution/reader-results.ts';
 import type { Deliveries } from './deliveries.ts';
 import { RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import { isTooMuch } from './subscriptions.ts';
 
-/** Number of unsent bytes above which the stream waits for the client before it sends more of a backlog of events. */
+/** Number of unsent bytes above which a stream with a backlog of events stops sending until the client has read some bytes. */
 const BACKLOG_BYTES = 512 * 1024;
 
-/** Callbacks by which a stream reports to its connection. */
+/** Callbacks that a sink calls when it has sent events, when its stream has ended, and to check the user's backlog. */
 export interface Reports {
   sent(): void;
   ended(error?: Error): void;
-  /** Whether the user's outbound backlog, over all clients, is too large. */
+  /** Whether the total outbound backlog of all the user's clients is too large. */
   userIsOver(): boolean;
 }
 
@@ -71,15 +72,20 @@ export class SocketSink implements StreamSink {
   }
 }
 
-/** First byte of a frame that is a complete text message (RFC 6455, section 5.2). Frames of servers are not masked. */
+/**
+ * First byte of a WebSocket frame that contains a complete text message (RFC 6455, section 5.2). Frames from servers are not
+ * masked.
+ */
 const TEXT_FRAME = 0x81;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Returns the frame of a `next` message: the start of the message with the subscription id, the result that readers share, and
- * the closing brace.
+ * Returns the WebSocket frame of a `next` message.
+ *
+ * @param head Start of the message, with the id of the subscription.
+ * @param result The execution result, after which only the closing brace of the message follows.
  */
-function textFrame(head: Buffer, result: Buffer): Buffer {
+function textFrame(head: Buffer, result: Buffer | FilledResult): Buffer {
   const length = head.length + result.length + 1;
   const start = length < 126 ? 2 : length < 0x10000 ? 4 : 10;
   const frame = Buffer.allocUnsafe(start + length);
@@ -93,7 +99,8 @@ function textFrame(head: Buffer, result: Buffer): Buffer {
     frame.writeBigUInt64BE(BigInt(length), 2);
   }
   frame.set(head, start);
-  frame.set(result, start + head.length);
+  if (result instanceof FilledResult) result.writeTo(frame, start + head.length);
+  else frame.set(result, start + head.length);
   frame[frame.length - 1] = CLOSING_BRACE;
   return frame;
 }

@@ -6,7 +6,7 @@ import type { ReaderEnd } from '../../../events/queue.ts';
 import type { EventPiece } from '../../../events/rendering.ts';
 import type { StreamSink } from '../../../events/stream.ts';
 import { expectedError } from '../../../platform/db/errors.ts';
-import { BadRequestError } from '../../../platform/errors.ts';
+import { BadRequestError, ChatError } from '../../../platform/errors.ts';
 import { parseJson } from '../../../platform/json.ts';
 import { retryAfterHeader } from '../../bare-answer.ts';
 import { challengeOf } from '../../cross-site.ts';
@@ -57,12 +57,12 @@ interface Operation {
 /**
  * Returns a handler that serves an operation as server-sent events, in the distinct connections mode of GraphQL over SSE: each
  * operation has its own connection. The response consists of `next` events with one execution result each, followed by
- * `complete`. The `next` events of a subscription have the id of the chat event. With `Last-Event-ID`, a new subscription
- * continues after that event.
+ * `complete`. The `next` events of a subscription have the id of the chat event. If a new subscription sends `Last-Event-ID`,
+ * it continues after that event.
  *
- * Errors of the operation are sent in a `next` event, because browsers expose nothing of a response with an error status. An
- * error status is sent if the request is not a GraphQL request, if its sender is refused, and for temporary errors, after which
- * clients retry.
+ * Errors of the operation are sent in a `next` event with status 200. If the status were an error status, browsers would hide
+ * the content of the response from scripts. An error status is sent if the request is not a GraphQL request or sends a mutation
+ * by GET, if the sender is refused, or if the error is temporary. After a temporary error, clients retry.
  *
  * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
  */
@@ -106,7 +106,7 @@ async function serve(
   const { document, errors } = readDocument(parts, sent);
   if (errors !== undefined) return answerOnce(app, response, { errors });
   const operation = getOperationAST(document, operationName);
-  // A link on any page could send a GET request, so a mutation requires POST.
+  // Mutations are refused in GET requests, because a link on a page of any site could send such a request.
   if (operation?.operation === 'mutation' && request.method === 'GET') {
     response.setHeader('allow', 'POST');
     return refuse(response, [badRequest('A mutation must be sent by POST')], 405);
@@ -117,19 +117,25 @@ async function serve(
   const context = { ...begun, browser: browserOf(request, response) };
   if (operation?.operation !== 'subscription') {
     const run = { schema, document, operationName, variableValues: variables, contextValue: context };
-    return answerOnce(app, response, await executeOperation(run));
+    const result = await executeOperation(run);
+    const cause = result.data === undefined ? result.errors?.[0]?.originalError : undefined;
+    // The operation was not executed, for example because the service is unavailable.
+    if (cause instanceof ChatError && isPassing(cause)) throw cause;
+    return answerOnce(app, response, result);
   }
   const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
   if ('errors' in subscription) return answerOnce(app, response, { errors: subscription.errors });
-  const sink = new ResponseSink(response, new Deliveries(subscription.operation, context), () => isOver(app, context));
+  const deliveries = new Deliveries(subscription.operation, context);
+  const sink = new ResponseSink(response, deliveries, () => isOver(app, context));
   const stream = await openSubscription(context, subscription, { lastReceived: sent.lastEventId, sink });
   if (response.destroyed) return stream.stop();
   response.once('close', () => stream.stop());
   sink.open();
   await stream.start();
+  deliveries.loadAhead();
 }
 
-/** Whether an error is temporary, so that the request can succeed if it is sent again later. */
+/** Returns whether an error is temporary, so that the request can succeed if it is sent again later. */
 function isPassing(error: unknown): boolean {
   if (error instanceof GraphQLError) return false;
   const expected = expectedError(error);
@@ -201,8 +207,8 @@ function readOperation(request: IncomingMessage, body: Buffer | undefined): Oper
 }
 
 /**
- * Returns a parameter that must be an object, such as `variables`; an empty object if it is absent. In a query string, its
- * value is JSON text.
+ * Returns a parameter that must be an object, such as `variables`; an empty object if the parameter is absent. In a query
+ * string, its value is JSON text.
  */
 function objectIn(params: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const sent = params[name];
@@ -245,7 +251,7 @@ class ResponseSink implements StreamSink {
   readonly #userIsOver: () => boolean;
   #keepAlive: NodeJS.Timeout | undefined;
 
-  /** @param userIsOver Whether the user's outbound backlog, over all clients, is too large. */
+  /** @param userIsOver Returns whether the total outbound backlog of all the user's clients is too large. */
   constructor(response: ServerResponse, deliveries: Deliveries, userIsOver: () => boolean) {
     this.#userIsOver = userIsOver;
     this.#response = response;
@@ -278,15 +284,15 @@ class ResponseSink implements StreamSink {
     try {
       if (this.#response.writableNeedDrain) await once(this.#response, 'drain', { signal });
     } catch {
-      // The client has disconnected. The same `close` event stops the stream.
+      // The client has disconnected. The `close` event of the response also stops the stream.
     } finally {
       abort();
     }
   }
 
   /**
-   * Ends the response. If the stream cannot continue after a reconnect, `complete` is sent first. Otherwise the client
-   * reconnects and sends the last event id.
+   * Ends the response. If the client cannot continue the stream by reconnecting, `complete` is sent first. Without `complete`,
+   * the client reconnects and sends the last event id.
    */
   end(why: ReaderEnd): void {
     clearInterval(this.#keepAlive);
@@ -294,7 +300,7 @@ class ResponseSink implements StreamSink {
       const error = { message: why.message, extensions: { code: why.code, ...why.data } };
       this.#response.write(`event: next\ndata: ${JSON.stringify({ errors: [error] })}\n\n`);
     }
-    const complete = why instanceof Error || why === 'displaced' || why === 'deleted' || why === 'revoked';
+    const complete = why instanceof Error || why === 'deleted' || why === 'revoked';
     this.#response.end(complete ? 'event: complete\ndata:\n\n' : undefined);
   }
 }

@@ -10,8 +10,9 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { type App, type Ctx, chargedAccountOf, type RequestCtx, signedIn } from '../../../access/context.ts';
+import { type Ctx, chargedAccountOf, type RequestCtx, type Runtime, signedIn } from '../../../access/context.ts';
 import { readerAccess } from '../../../access/sign-in.ts';
+import { requireLive } from '../../../events/context.ts';
 import { checkPosition } from '../../../events/queue.ts';
 import { EventStream, type StreamSink } from '../../../events/stream.ts';
 import { BadRequestError } from '../../../platform/errors.ts';
@@ -20,7 +21,7 @@ import { bytesOf } from '../documents/documents.ts';
 import { EventOperation, type Run } from '../execution/event-operation.ts';
 import { rootField } from '../schema/root-field.ts';
 
-/** A subscription that is about to start: its queue, position and operation. */
+/** A subscription that is about to start: its event queue, its start position in the event log, and its operation. */
 export interface Subscription {
   readonly queueId: string;
   readonly after: number | undefined;
@@ -28,15 +29,17 @@ export interface Subscription {
 }
 
 /**
- * Limit of the number of operations that subscriptions share. A front end has a few dozen documents. Only clients that write
+ * Maximum number of cached operations that subscriptions share. A front end has a few dozen documents. Only clients that write
  * ids into documents, instead of variables, need more.
  */
 const MAX_SHARED = 1_000;
-/** Limit of the memory use of shared operations, in bytes. It is lower for a process with a heap of less than a gigabyte. */
+/**
+ * Maximum memory use of shared operations, in bytes. The maximum is lower for a process with a heap of less than a gigabyte.
+ */
 const MAX_SHARED_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 /**
- * Maximum memory use per character of a key, in bytes. One character of the key can stand for a whole value in memory, such as
- * an item in a list of short texts.
+ * Upper bound of the memory use of variables, in bytes per character of the cache key. One character of the key can stand for a
+ * whole value in memory, such as an item in a list of short texts.
  */
 const VARIABLE_BYTES = 16;
 const shared = new WeakMap<GraphQLSchema, LRUCache<string, EventOperation>>();
@@ -73,9 +76,9 @@ export function prepareSubscription(
 }
 
 /**
- * Returns the operation that all subscriptions with this document and these variables share. Two kinds of variables are ignored
- * in the comparison: undeclared ones, and those that name the queue and position of the reader. The operation is executed with
- * empty values for queue and position, because no field below the root can read them.
+ * Returns the operation that all subscriptions with this document and these variables share. The variables `own` contain the
+ * queue and position of one client. If such a variable is used nowhere else, no field below the root can read it. It is then
+ * not compared, and a constant replaces it in the shared operation.
  */
 function sharedOperation(
   schema: GraphQLSchema,
@@ -83,9 +86,11 @@ function sharedOperation(
   { operationName, variables, log, own }: Run & { readonly own: ReadonlySet<string> },
 ): EventOperation {
   const uses = usesOf(document);
-  const apart = [...own].filter((name) => uses.get(name) === 1);
-  const rest = Object.fromEntries(Object.entries(variables).filter(([name]) => !apart.includes(name)));
-  const key = JSON.stringify([print(document), operationName ?? null, Object.entries(rest).sort()]);
+  const readerVariables = [...own].filter((name) => uses.get(name) === 1);
+  const commonVariables = Object.fromEntries(
+    Object.entries(variables).filter(([name]) => !readerVariables.includes(name)),
+  );
+  const key = JSON.stringify([print(document), operationName ?? null, Object.entries(commonVariables).sort()]);
   let operations = shared.get(schema);
   if (operations === undefined) {
     operations = new LRUCache({ max: MAX_SHARED, maxSize: MAX_SHARED_BYTES });
@@ -93,11 +98,16 @@ function sharedOperation(
   }
   let operation = operations.get(key);
   if (operation === undefined) {
-    // The values of queue and position are replaced by constants. `String!` accepts any text and `LongId` any number, and
-    // neither affects the fields of the event.
-    const standIns = Object.fromEntries(apart.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']));
-    const stood = Object.fromEntries(Object.entries(standIns).filter(([name]) => variables[name] != null));
-    operation = new EventOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
+    // `String!` accepts any text and `LongId` any number, and neither affects the fields of the event.
+    const constants = Object.fromEntries(
+      readerVariables.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']),
+    );
+    const givenConstants = Object.fromEntries(Object.entries(constants).filter(([name]) => variables[name] != null));
+    operation = new EventOperation(schema, document, {
+      operationName,
+      variables: { ...commonVariables, ...givenConstants },
+      log,
+    });
     operations.set(key, operation, { size: bytesOf(document) + VARIABLE_BYTES * key.length });
   }
   return operation;
@@ -115,22 +125,25 @@ function usesOf(document: DocumentNode): Map<string, number> {
   return uses;
 }
 
-/** Limit of the outbound backlog of a stream. Above it, the client is disconnected, and resumes at its position. */
+/**
+ * Maximum outbound backlog of a stream, in bytes. If the backlog is larger, the client is disconnected, and later resumes at
+ * its position.
+ */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** Smaller limit of the outbound backlog of a stream, which applies while the total backlog of the user is too large. */
+/** Maximum outbound backlog of a stream, in bytes, while the total backlog of all the user's clients is too large. */
 const FAIR_UNREAD_BYTES = 512 * 1024;
 
-/** Whether a stream with this outbound backlog must be disconnected. */
+/** Returns whether a stream with this outbound backlog must be disconnected. */
 export const isTooMuch = (unreadBytes: number, userIsOver: () => boolean): boolean =>
   unreadBytes > MAX_UNREAD_BYTES || (unreadBytes > FAIR_UNREAD_BYTES && userIsOver());
 
-/** Whether the viewer's outbound backlog, over all clients, is too large. */
-export const isOver = (app: App, { viewer }: RequestCtx): boolean =>
+/** Returns whether the total outbound backlog of all the viewer's clients is too large. */
+export const isOver = (app: Runtime, { viewer }: RequestCtx): boolean =>
   viewer !== null && app.outboundBacklog.isOver(chargedAccountOf(viewer));
 
 /**
  * Opens the queue of a subscription, and creates its event stream. The stream begins after the greatest of three positions: the
- * last acknowledged position of the queue, `after` of the subscription, and `lastReceived`. After a reconnect, clients repeat
+ * last acknowledged position of the queue, `after` of the subscription, and `lastReceived`. When clients reconnect, they repeat
  * the subscription with an outdated `after`, but send a new `lastReceived`.
  *
  * @param lastReceived Position that the client sent outside the document, as Last-Event-ID or in `connection_init`.
@@ -143,8 +156,9 @@ export async function openSubscription(
   { lastReceived, sink }: { readonly lastReceived: number | undefined; readonly sink: StreamSink },
 ): Promise<EventStream> {
   const ctx: Ctx = signedIn(request);
-  const queue = await ctx.app.queues.open(ctx, queueId, { claim: true });
+  const { app } = requireLive(ctx.work);
+  const queue = await app.queues.open(ctx, queueId, { claim: true });
   const known = [after, lastReceived].filter((position) => position !== undefined);
-  if (known.length > 0) queue.acknowledge(await checkPosition(ctx.app, queue, Math.max(...known)));
-  return new EventStream(ctx.app, queue, { known: queue.acked, sink, access: readerAccess(ctx) });
+  if (known.length > 0) queue.acknowledge(await checkPosition(app, queue, Math.max(...known)));
+  return new EventStream(app, queue, { known: queue.acked, sink, access: readerAccess(ctx) });
 }

@@ -11,8 +11,8 @@ export const NEITHER_JSON_NOR_UPLOAD =
   '"Apollo-Require-Preflight: true"';
 
 /**
- * Whether a request is an operation with files that cannot come from a page of another origin: it has a header that such a page
- * cannot send without a preflight request.
+ * Returns whether a request contains an operation with files, and one of `PREFLIGHT_HEADERS`. A page of another origin cannot
+ * send these headers without a preflight request.
  */
 export function isUpload({ method, headers }: IncomingMessage): boolean {
   return (
@@ -24,7 +24,7 @@ export function isUpload({ method, headers }: IncomingMessage): boolean {
 
 /**
  * Parses a multipart body that contains an operation with files. The field `operations` is the operation as JSON, with null in
- * place of each file. The field `map` has the paths of these nulls by file name.
+ * place of each file. The field `map` contains the paths of these nulls, by name of the file's field.
  *
  * @param contentType The Content-Type header as sent, which contains the boundary.
  * @throws BadRequestError if the body does not follow the specification.

@@ -12,7 +12,7 @@ import { observeRefusal } from '../../../platform/metrics.ts';
 import { currentRequest, type RequestNote, tookMs } from '../../../platform/request-note.ts';
 import { answerBare } from '../../bare-answer.ts';
 import { warnOfProxy } from '../../proxy-warning.ts';
-import { countAddress, countRefusals } from '../../rate-limits.ts';
+import { countAddress, countRefusal } from '../../rate-limits.ts';
 import { sessionShownBy } from '../../sessions.ts';
 import { readDocument } from '../documents/persisted-documents.ts';
 import { admit, beginOperation, executeOperation } from '../execution/operation.ts';
@@ -24,24 +24,23 @@ import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } 
 import { SocketSink } from './socket-sink.ts';
 import { isOver, MAX_UNREAD_BYTES, openSubscription, prepareSubscription, type Subscription } from './subscriptions.ts';
 
-/** Limits of each socket. */
+/** Limits of each socket. `keepAliveMs` is the interval of pings. */
 const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, keepAliveMs: 20_000 };
 const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
 /**
- * Limit of the number of entries in `positions`: ten times the number of queues that a user can have. A client that also sends
- * the positions of ended queues reaches it only after a long time.
+ * Maximum number of queues in `positions`: ten times the number of queues that a user can have. Clients may also send positions
+ * of ended queues. Even then, they reach the limit only after a long time.
  */
 const MAX_POSITIONS = 1_000;
 /**
- * Longest delay between an event and the ping whose pong confirms that the client has read it, in milliseconds. The delay is
- * random, between half of this and this, so that not all recipients are pinged at the same time.
+ * Maximum delay between an event and the ping that follows it, in milliseconds. The pong confirms that the client has read the
+ * event. The delay is random, at least half of this value, so that not all recipients are pinged at the same time.
  */
 const CONFIRM_MS = 1_000;
 /**
- * Number of open sockets above which the delay of pings grows in proportion to the number of sockets, at most to
- * `MOST_CONFIRM_MS`. Without the increase, pings would take more time than deliveries: one ping and its pong cost as much as
- * several deliveries.
+ * Number of open sockets above which the delay of pings grows in proportion to the number of sockets, up to `MOST_CONFIRM_MS`.
+ * A ping and its pong cost as much as several deliveries. With a constant delay, pings would take more time than deliveries.
  */
 const SOCKETS_ASKED = 1_250;
 const MOST_CONFIRM_MS = 20_000;
@@ -64,7 +63,8 @@ type Ctx = Context<Params, Extra>;
 export interface WebSocketTransport {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /**
-   * Closes all sockets. Their clients reconnect, either to another node or after the restart. Resolves within about a second.
+   * Closes all sockets. The clients reconnect to another node, or to this node after its restart. Resolves within about a
+   * second.
    */
   close(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
     // Runs the subscription that `prepare` created.
     subscribe: (args) => (args.contextValue as { run: () => AsyncGenerator<never> }).run() as never,
     onNext: (_ctx, _id, _payload, _args, { errors, data, extensions }) =>
-      // If there is no data, the operation was not executed, because its variables are invalid.
+      // `data` is undefined if the operation was not executed, because its variables are invalid.
       errors && {
         ...(data !== undefined && { data }),
         errors: errors.map((error) => presentError(error, app.log).toJSON()),
@@ -118,10 +118,13 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
   };
 }
 
-/** Operations that were logged. Each is logged once, although the protocol reports the end of a failed subscription twice. */
+/**
+ * Operations whose outcome was logged. The protocol reports the end of a failed subscription twice, but each operation is
+ * logged once.
+ */
 const logged = new WeakSet<RequestNote>();
 
-/** Logs the outcome of an operation in one line, with the fields of an HTTP request. */
+/** Logs the outcome of an operation in one line, with the same log fields as for an HTTP request. */
 function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
   const note = currentRequest();
   if (note === undefined || logged.has(note) || !log.isLevelEnabled('info')) return;
@@ -130,13 +133,14 @@ function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
 }
 
 /**
- * Authenticates a client that sent `connection_init`. If it returns false, the protocol closes the socket with 4403. An
- * exception would close it with 4500, which clients treat as a server error.
+ * Authenticates a client that sent `connection_init`. Returns false if the client is refused. After false, the protocol closes
+ * the socket with 4403. If this function threw an error instead, the protocol would close the socket with 4500, which clients
+ * treat as a server error.
  */
 async function connect(app: App, places: SocketLimits, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
     const state = new ConnectionState(app, { places, extra }, connectionParams);
-    const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
+    const { viewer } = await state.signIn().catch((error: unknown) => countRefusal(app, extra.request, error));
     if (viewer === null) await countAddress(app, extra.request);
     else {
       const account = chargedAccountOf(viewer);
@@ -148,10 +152,10 @@ async function connect(app: App, places: SocketLimits, { connectionParams, extra
     return true;
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
-    // The socket is closed with another code first, because only the first close counts. Unlike a client without access, a
-    // rate-limited client should reconnect later.
+    // The protocol would close the socket with 4403, the code for clients without access. A rate-limited client should
+    // reconnect later, so the socket is closed here first, with another code.
     if (error instanceof RateLimitHitError) dismiss(extra.socket, TRY_AGAIN, error.message);
-    // A malformed position is refused. If it were ignored, the client would receive events twice, without any indication why.
+    // A malformed position is refused. If it were ignored, the client would receive events twice without knowing the reason.
     else if (error instanceof BadRequestError) dismiss(extra.socket, CloseCode.BadRequest, error.message);
     return false;
   }
@@ -185,8 +189,7 @@ async function prepare(
     if ('errors' in subscription) return subscription.errors;
     return { ...args, contextValue: { run: () => state.stream(id, request, subscription) } };
   } catch (error) {
-    // The socket is closed, because every later operation would fail as well. Otherwise the client would not notice that it is
-    // signed out.
+    // Every later operation would fail as well. The socket is closed, so that the client notices that it is signed out.
     if (state.isInSession && error instanceof UnauthorizedError) {
       dismiss(ctx.extra.socket, CloseCode.Forbidden, 'Forbidden');
     }
@@ -195,8 +198,8 @@ async function prepare(
 }
 
 /**
- * Returns the positions that a client sent in `connection_init`, by queue id. Clients create a new `connection_init` for each
- * connection, but repeat the variables of operations. So these positions are newer than those in variables.
+ * Returns the positions that a client sent in `connection_init`, by queue id. They are newer than positions in the variables of
+ * operations: clients repeat these variables, but create a new `connection_init` for each connection.
  *
  * @throws BadRequestError if the value is not an object of event ids, or has too many entries. The message is short enough for
  *   a close frame.
@@ -212,7 +215,7 @@ function positionsIn(sent: unknown): ReadonlyMap<string, number> {
   return new Map(positions);
 }
 
-/** Whether a value can be a position. -1 is the position before the first event of a queue. */
+/** Returns whether a value can be the position of an event queue. -1 is the position before the first event of a queue. */
 const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= -1;
 
 /** The state of a socket: its user, its event streams, and the last events that the client has confirmed. */
@@ -226,8 +229,8 @@ class ConnectionState {
   readonly #positions: ReadonlyMap<string, number>;
   readonly #streams = new Set<EventStream>();
   /**
-   * The ping that was not answered yet, with the id of the last event that each stream had sent before it. Undefined if there
-   * is none.
+   * The last ping, if the client has not answered it yet. `sent` contains the id of the last event that each stream had sent
+   * before the ping.
    */
   #asked: { token: string; sent: readonly (readonly [EventStream, number])[] } | undefined;
   #pings = 0;
@@ -242,7 +245,8 @@ class ConnectionState {
     this.#app = app;
     this.#places = places;
     this.#extra = extra;
-    // The Authorization header of the handshake is not used. A browser sends it by itself, whatever page opens the socket.
+    // The Authorization header of the handshake is ignored, because a browser sends it by itself, whatever page opens the
+    // socket.
     this.#authorization = typeof authorization === 'string' ? authorization : undefined;
     this.#session = sessionShownBy(app.config, extra.request);
     this.#positions = positionsIn(positions);
@@ -253,17 +257,17 @@ class ConnectionState {
    * handshake. Called for each operation. The token in the cookie changes after an hour, so later calls use the id of the
    * session.
    *
-   * @throws ChatError if the credentials are invalid, or no longer valid.
+   * @throws ChatError if the credentials are invalid or have expired.
    */
   async signIn(): Promise<RequestCtx> {
     const { host, 'user-agent': userAgent } = this.#extra.request.headers;
-    const facts = { host, userAgent, authorization: this.#authorization, allowBearer: true };
-    const signedIn = await signIn(this.#app, { ...facts, session: this.#session });
+    const credentials = { host, userAgent, authorization: this.#authorization, allowBearer: true };
+    const signedIn = await signIn(this.#app, { ...credentials, session: this.#session });
     const credential = signedIn.viewer?.credential;
     if (this.#isInSession && credential == null) throw new UnauthorizedError();
     if (this.#session !== undefined && credential?.kind === 'session') {
       this.#isInSession = true;
-      this.#session = { ...this.#session, by: { realmId: credential.realmId, id: credential.id } };
+      this.#session = { ...this.#session, by: { organizationId: credential.organizationId, id: credential.id } };
     }
     return signedIn;
   }
@@ -274,11 +278,11 @@ class ConnectionState {
   }
 
   /**
-   * Starts a subscription. Its events are written directly to the socket, as bytes that all readers of the event share. The
+   * Starts a subscription. Its events are written directly to the socket, as bytes that all recipients of the event share. The
    * protocol receives a generator that yields nothing, and completes when the stream ends.
    *
-   * The generator is not an `async function*`: while that is suspended in an `await`, it handles `return` only after it
-   * resumes. The protocol calls and awaits `return` when the client unsubscribes.
+   * The generator is not an `async function*`, because that handles `return` only after a pending `await` has resolved. When
+   * the client unsubscribes, the protocol calls `return` and awaits its result.
    */
   stream(id: string, request: RequestCtx, subscription: Subscription): AsyncGenerator<never, undefined> {
     const ended = Promise.withResolvers<IteratorReturnResult<undefined>>();
@@ -295,13 +299,15 @@ class ConnectionState {
     const open = async (): Promise<void> => {
       const userIsOver = () => isOver(this.#app, request);
       const reports = { sent: () => this.#confirmSoon(), ended: finish, userIsOver };
-      const sink = new SocketSink(id, this.#extra, new Deliveries(subscription.operation, request), reports);
+      const deliveries = new Deliveries(subscription.operation, request);
+      const sink = new SocketSink(id, this.#extra, deliveries, reports);
       const lastReceived = this.#positions.get(subscription.queueId);
       const opened = await openSubscription(request, subscription, { lastReceived, sink });
       if (over) return;
       stream = opened;
       this.#streams.add(stream);
       await stream.start();
+      deliveries.loadAhead();
     };
     let started = false;
     return {
@@ -342,8 +348,9 @@ class ConnectionState {
   }
 
   /**
-   * Acknowledges all events that were sent before a ping, because the pong shows that the client itself has read them, not just
-   * its network stack. Only a pong with the payload of the ping counts, because clients can send other pongs at any time.
+   * Acknowledges all events that were sent before the ping that a pong answers. The pong shows that the client itself has read
+   * these events, and not only its network stack. Only a pong with the payload of the ping counts, because clients can send
+   * other pongs at any time.
    */
   confirmed(payload: unknown): void {
     const asked = this.#asked;

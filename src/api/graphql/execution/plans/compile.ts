@@ -24,20 +24,20 @@ import type { BatchResolver, ForAll } from '../../loading/batch-resolvers.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** The part of a plan for all objects of one type: the fields that are resolved for each of them. */
+/** The part of a query plan for objects of one type: the fields to resolve for each of these objects. */
 export interface ObjectPlan {
   readonly type: GraphQLObjectType;
   readonly fields: readonly FieldPlan[];
-  /** Template of an object in the response, before any of its fields is complete: all keys, in order. */
+  /** Template of the objects in the response, before their fields are complete: all keys in order, with undefined values. */
   readonly blank: Readonly<Record<string, undefined>>;
-  /** Whether a resolver of these fields, or of fields below, takes `info`. Paths are computed only then. */
+  /** Whether the resolver of a field in this plan or below it takes `info`. If false, the paths of objects are not computed. */
   readonly isPlaced: boolean;
-  /** Number of fields, nested fields included. */
+  /** Number of fields in this plan, counting nested fields. */
   readonly size: number;
 }
 
 export interface FieldPlan {
-  /** Name in the response. */
+  /** Response name of the field. */
   readonly key: string;
   readonly nodes: readonly [FieldNode, ...FieldNode[]];
   readonly parent: GraphQLObjectType;
@@ -47,45 +47,45 @@ export interface FieldPlan {
   readonly takesInfo: boolean;
   /** Resolves the field for all objects in one batch. Undefined if the resolver takes one object at a time. */
   readonly forAll: ForAll<unknown, unknown> | undefined;
-  /** The coerced arguments. Undefined if they contain variables, and therefore differ between executions. */
+  /** The coerced arguments. Undefined if they contain variables, because the arguments then differ between executions. */
   readonly args: Record<string, unknown> | undefined;
   readonly shape: Shape;
   /** The plan for the objects that the field returns. Undefined for a leaf type. */
   readonly below: ObjectPlan | undefined;
 }
 
-/** The structure of a field's type, by which the resolver's result is completed. */
+/** The structure of a field's type. It determines how the resolver's result is completed. */
 export type Shape = { readonly isNullable: boolean } & (
   | { readonly kind: 'leaf'; readonly type: GraphQLLeafType }
   | { readonly kind: 'object' }
   | { readonly kind: 'list'; readonly item: Shape }
 );
 
-/** Thrown if an operation contains something that plans do not support. The general executor then executes it. */
+/** The error for an operation that plans do not support. graphql-js then executes the operation. */
 class Unplanned extends Error {}
 
 interface Source {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Values for `@skip` and `@include`. */
+  /** Values of the variables in `@skip` and `@include`. */
   readonly variables: Variables;
-  /** Number of fields that have been planned. */
+  /** Number of fields that have been added to the plan so far. */
   planned: number;
 }
 
 /**
- * Limit of fields in a plan: several times what front ends select. A short document can select many more fields by spreading a
- * fragment repeatedly. The plan also contains the fields of lists that turn out empty.
+ * Maximum number of fields in a plan: several times the number that front ends select. A short document can exceed the maximum
+ * by spreading a fragment repeatedly.
  */
 export const MAX_PLANNED = 5_000;
 
 /**
- * Compiles the parts of a query that do not change between executions: its fields by type, with their resolvers, arguments and
+ * Compiles the parts of a query that are the same in all executions: its fields by type, with their resolvers, arguments and
  * shapes.
  *
- * @param variables Coerced values. The plan can be reused with other values, except for variables in `@skip` and `@include`.
- * @returns Undefined if no plan is possible: for interfaces, unions, introspection and more than `MAX_PLANNED` fields. The
- *   general executor must then execute the operation.
+ * @param variables Coerced values. The plan can be reused with other values, unless variables in `@skip` or `@include` differ.
+ * @returns Undefined if the query has interfaces, unions, introspection or more than `MAX_PLANNED` fields. graphql-js must then
+ *   execute the operation.
  */
 export function compilePlan(
   schema: GraphQLSchema,
@@ -158,7 +158,7 @@ function planField(
   const isVariable = node.arguments?.some(({ value }) => hasVariable(value)) === true;
   return {
     ...{ key, nodes, parent, field, isTypename },
-    // A length of 0 is treated like more than 3, because the resolver may use rest parameters.
+    // A function with rest parameters has length 0, so a resolver of length 0 may take `info`.
     takesInfo: !isTypename && resolve !== undefined && (resolve.length > 3 || resolve.length === 0),
     forAll: (resolve as Partial<BatchResolver<unknown, unknown>> | undefined)?.forAll,
     args: isVariable ? undefined : getArgumentValues(field, node),

@@ -2,7 +2,7 @@ import { type GraphQLError, type GraphQLResolveInfo, getArgumentValues, locatedE
 import type { ForAll } from '../../loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../loading/context.ts';
 import type { FieldPlan, ObjectPlan, Shape, Variables } from './compile.ts';
-import { Ways } from './steps.ts';
+import { ResponsePaths } from './steps.ts';
 
 type Target = Record<string, unknown>;
 type Path = GraphQLResolveInfo['path'];
@@ -10,7 +10,7 @@ type Path = GraphQLResolveInfo['path'];
 /** The state that all fields of one execution share. */
 export interface Execution {
   readonly context: GraphQLContext;
-  /** Coerced values. */
+  /** Values of the operation's variables, coerced to the declared types. */
   readonly variables: Variables;
   readonly root: unknown;
   /** The parts of `info` that all resolvers of the execution share. */
@@ -24,8 +24,8 @@ export interface PlanResult {
 }
 
 /**
- * Executes a plan field by field. Each field is resolved for all its objects in one batch, with one `await`. The general
- * executor takes one `await` per object.
+ * Executes a plan field by field. Each field is resolved for all objects in one batch, with one `await`. graphql-js needs one
+ * `await` per object.
  *
  * Values, nulls and errors follow the GraphQL specification.
  *
@@ -38,26 +38,26 @@ export async function executePlan(plan: ObjectPlan, execution: Execution): Promi
 }
 
 /**
- * Objects of one type that a plan completes together, as three parallel arrays: the values that resolvers receive, the objects
- * in the response, and the paths.
+ * Objects of one type whose fields a plan resolves in one batch. The arrays are parallel: the values that resolvers receive,
+ * the objects in the response, and the paths of these objects.
  */
 interface Objects {
   readonly sources: unknown[];
   readonly targets: Target[];
-  /** Empty if no resolver receives its path. */
+  /** Paths of the objects in the response. Empty if no resolver uses its path. */
   readonly paths: (Path | undefined)[];
 }
 
-/** Stands for the value of a resolver that threw an error, the cause. */
+/** A placeholder for the value of a resolver that threw an error. `cause` is that error. */
 class Failure extends Error {
   constructor(cause: unknown) {
     super('A resolver failed', { cause });
   }
 }
 
-/** Thrown if a value cannot be completed as its type requires. The cause is reported to the client. */
+/** The error for a value that does not match the type of its field. The error in `cause` is reported to the client. */
 class Fault extends Error {
-  /** Indexes of the value in the lists that contain it, outermost list first. */
+  /** Indexes that lead to the value through the lists that contain it, outermost list first. */
   within: readonly number[] | undefined;
 
   constructor(cause: unknown) {
@@ -65,33 +65,32 @@ class Fault extends Error {
   }
 }
 
-/** The location of a value in the response: a field of `target`. */
+/** The location of a value in the response: the field of `plan` in the object `target`. */
 interface Slot {
   readonly plan: FieldPlan;
   readonly target: Target;
-  /** Receives the objects among the values, whose fields are executed next. */
+  /** Receives the values that are objects. Their fields are executed next. */
   readonly next: Objects;
 }
 
 class Run {
   readonly #execution: Execution;
-  readonly #ways: Ways;
+  readonly #paths: ResponsePaths;
   readonly data: Target;
   readonly errors: GraphQLError[] = [];
-  /** Whether the whole result is null, because an error propagated to the root. */
+  /** Whether the data of the whole result is null, because an error propagated to the root. */
   isVoid = false;
 
   constructor(plan: ObjectPlan, execution: Execution) {
     this.#execution = execution;
     this.data = { ...plan.blank };
-    this.#ways = new Ways(plan, this.data);
+    this.#paths = new ResponsePaths(plan, this.data);
   }
 
   /**
-   * Executes the fields of a plan for objects of its type.
+   * Executes the fields of a plan for objects of the plan's type.
    *
-   * @returns A promise that resolves when all pending fields are complete, and never rejects. Undefined if all are complete
-   *   already.
+   * @returns A promise that resolves when all pending fields are complete, and never rejects. Undefined if no field is pending.
    */
   fields({ type, fields }: ObjectPlan, objects: Objects): Promise<unknown> | undefined {
     const waits: Promise<unknown>[] = [];
@@ -124,8 +123,8 @@ class Run {
   }
 
   /**
-   * Calls the resolver for each object, and returns its results in order. They can be promises. An error is returned as a
-   * `Failure`.
+   * Calls the resolver for each object, and returns the results in order. Results can be promises. If the resolver throws an
+   * error, the result is a `Failure`.
    */
   #resolve({ field, args: fixed, takesInfo, nodes, key, parent }: FieldPlan, { sources, paths }: Objects): unknown[] {
     const { context, variables } = this.#execution;
@@ -147,7 +146,7 @@ class Run {
           const path = { prev: paths[i], key, typename: parent.name };
           values[i] = resolve(source, args, context, this.#infoOf(parent, field, nodes, path));
         } else {
-          values[i] = (resolve as (...told: unknown[]) => unknown)(source, args, context);
+          values[i] = (resolve as (...args: unknown[]) => unknown)(source, args, context);
         }
       } catch (error) {
         values[i] = new Failure(error);
@@ -171,7 +170,7 @@ class Run {
     };
   }
 
-  /** Writes the completed values of a field to the response, then executes the fields of the objects among them. */
+  /** Writes the completed values of a field to the response. If values are objects, executes their fields next. */
   #complete(plan: FieldPlan, values: readonly unknown[], { targets, paths }: Objects): Promise<unknown> | undefined {
     const { key, shape, parent, below } = plan;
     const next: Objects = { sources: [], targets: [], paths: [] };
@@ -188,12 +187,12 @@ class Run {
       }
     }
     if (below === undefined || next.sources.length === 0) return undefined;
-    this.#ways.extended();
+    this.#paths.extended();
     return this.fields(below, next);
   }
 
   /**
-   * Completes a value.
+   * Converts the value that a resolver returned to the value in the response.
    *
    * @throws Fault, or an error of the type's own serialization, if the value does not match the type.
    */
@@ -233,16 +232,19 @@ class Run {
     return items;
   }
 
-  /** Adds an error to the result. If its location was removed from the response by an earlier error, it is not reported. */
+  /** Adds an error to the result, unless an earlier error has removed its location from the response. */
   #report({ nodes, key }: FieldPlan, target: Target, { cause, within = [] }: Fault): void {
-    const steps = this.#ways.to(target);
+    const steps = this.#paths.to(target);
     if (steps === undefined || this.isVoid) return;
     this.errors.push(locatedError(cause, nodes, [...steps.map((step) => step.key), key, ...within]));
   }
 
-  /** Removes an object from the response: its nearest nullable ancestor, or the object itself if nullable, becomes null. */
+  /**
+   * Removes an object from the response. The object itself becomes null if it is nullable, otherwise its nearest nullable
+   * ancestor.
+   */
   #void(target: Target): void {
-    const steps = this.#ways.to(target);
+    const steps = this.#paths.to(target);
     if (steps === undefined) return;
     const nearest = steps.findLast(({ isNullable }) => isNullable);
     if (nearest === undefined) this.isVoid = true;
@@ -270,7 +272,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
 
-/** Whether a value, or an item of a list, is a promise. */
+/** Returns whether a value is a promise, or is a list with a promise among its items. */
 function isToCome(shape: Shape, value: unknown): boolean {
   if (isPromise(value)) return true;
   // Iterables that can be consumed only once, such as generators, are not inspected.

@@ -13,8 +13,9 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { shareOfHeap } from '../../../../platform/memory.ts';
 import { tooMuchIntrospection } from '../../documents/charges.ts';
-import { tokensOf } from '../../documents/documents.ts';
+import { bytesOf } from '../../documents/documents.ts';
 import { introspect, introspects, TooMuchIntrospection } from '../../documents/introspection.ts';
 import type { GraphQLContext } from '../../loading/context.ts';
 import { compilePlan, type ObjectPlan, type Variables } from './compile.ts';
@@ -23,46 +24,53 @@ import { executePlan } from './execute.ts';
 /** An operation of a document, with the plans that were compiled for it. */
 interface Prepared {
   readonly schema: GraphQLSchema;
-  /** Number of tokens in the whole document. A cached plan keeps all of them in memory. */
-  readonly tokens: number;
+  /**
+   * Approximate memory use of the whole document, in bytes. The document stays in memory as long as a plan for it is cached.
+   */
+  readonly bytes: number;
   readonly operation: OperationDefinitionNode;
   readonly fragments: Record<string, FragmentDefinitionNode>;
-  /** Names of the variables in `@skip` and `@include`. A plan depends on their values, so there is one for each combination. */
+  /** Names of the variables in `@skip` and `@include`. There is one plan for each combination of their values. */
   readonly switches: readonly string[];
-  /** Plans by the values of `switches`. */
+  /** Compiled plans, by the values of `switches`. Undefined for values with which plans do not support the operation. */
   readonly plans: Map<string, ObjectPlan | undefined>;
 }
 
-/** Limit of variables in `@skip` and `@include`. With more of them, a plan is reused too rarely to be worth compiling. */
+/**
+ * Maximum number of variables in `@skip` and `@include`. With more variables, a plan is reused too rarely to be worth
+ * compiling.
+ */
 const MAX_SWITCHES = 6;
 
 /**
- * Limit of the number of fields and tokens that the cached plans of all documents keep in memory: about 50 MB. A token takes as
- * much memory as a field.
+ * Maximum memory use of the cached plans of all documents, with their documents, in bytes. The maximum is lower for a process
+ * with a heap of less than a gigabyte.
  */
-export const MAX_KEPT_FIELDS = 200_000;
+export const MAX_KEPT_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
+/** Average memory use of a field of a plan, in bytes. Measured: 376 to 392. */
+const FIELD_BYTES = 400;
 
 interface Kept {
-  /** Number of fields of the plan, plus the number of tokens of its document. */
+  /** Approximate memory use of the plan and its document, in bytes. */
   readonly size: number;
   readonly forget: () => void;
 }
 
-/** The most recently used plans. A document has one for each combination of the values of its `switches`. */
+/** The most recently used plans. A document has one plan for each combination of the values of its `switches`. */
 const kept = new LRUCache<ObjectPlan, Kept>({
-  maxSize: MAX_KEPT_FIELDS,
+  maxSize: MAX_KEPT_BYTES,
   sizeCalculation: ({ size }) => size,
   dispose: ({ forget }) => forget(),
 });
 
-/** Returns the number of cached plans, and the total number of their fields and tokens. */
-export const keptPlans = () => ({ plans: kept.size, fields: kept.calculatedSize });
+/** Returns the number of cached plans, and their approximate memory use in bytes. */
+export const keptPlans = () => ({ plans: kept.size, bytes: kept.calculatedSize });
 
 const prepared = new WeakMap<OperationDefinitionNode, Prepared | null>();
 
 /**
- * Executes an operation. A query is executed by a plan, which is compiled once per document and reused. The general executor of
- * graphql-js executes mutations, subscriptions, and queries for which no plan is possible.
+ * Executes an operation. A query is executed by a plan, which is compiled once per document and reused. graphql-js executes
+ * mutations, subscriptions, and queries for which no plan is possible.
  *
  * @see src/api/graphql/README.md#plans
  */
@@ -72,7 +80,7 @@ export async function executeByPlan(args: ExecutionArgs): Promise<ExecutionResul
   if (known === undefined) return execute(args);
   const { schema, operation, fragments } = known;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], args.variableValues ?? {});
-  // The general executor reports errors in the variables.
+  // If the variables are invalid, graphql-js reports their errors.
   const plan = coerced && planFor(known, coerced);
   if (coerced === undefined || plan === undefined) return execute(args);
   const { data, errors } = await executePlan(plan, {
@@ -81,11 +89,11 @@ export async function executeByPlan(args: ExecutionArgs): Promise<ExecutionResul
     root: args.rootValue,
     operation: { schema, operation, fragments },
   });
-  // The order is that of graphql-js, as the GraphQL specification recommends.
+  // `errors` precedes `data`, as in graphql-js and as the GraphQL specification recommends.
   return errors.length === 0 ? { data } : { errors, data };
 }
 
-/** Executes an operation that contains introspection. The general executor runs its other fields. */
+/** Executes an operation that contains introspection. graphql-js executes the other fields of the operation. */
 async function executeIntrospection(args: ExecutionArgs): Promise<ExecutionResult> {
   const { schema, document, operationName } = args;
   const operation = getOperationAST(document, operationName);
@@ -106,8 +114,9 @@ async function executeIntrospection(args: ExecutionArgs): Promise<ExecutionResul
 }
 
 /**
- * Returns the operation of a document, prepared for plans; undefined if it is not a query or has too many switches. The cache
- * key is the operation node, not the name, because a client can send an unlimited number of names.
+ * Returns the operation of a document, prepared for plans. Undefined if the operation is not a query, or if more than
+ * `MAX_SWITCHES` variables control directives. The cache key is the operation node, not the operation name, because a client
+ * can send an unlimited number of names.
  */
 function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepared | undefined {
   const operation = getOperationAST(document, operationName);
@@ -119,7 +128,7 @@ function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepar
   return made;
 }
 
-/** Prepares an operation for plans; undefined if more than `MAX_SWITCHES` variables control directives. */
+/** Prepares an operation for plans. Returns undefined if more than `MAX_SWITCHES` variables control directives. */
 function prepare(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -134,15 +143,15 @@ function prepare(
   });
   if (switches.size > MAX_SWITCHES) return undefined;
   return {
-    ...{ schema, operation, tokens: tokensOf(document) },
+    ...{ schema, operation, bytes: bytesOf(document) },
     fragments: Object.fromEntries(fragments.map((node) => [node.name.value, node])),
     switches: [...switches],
     plans: new Map(),
   };
 }
 
-function planFor({ schema, tokens, operation, fragments, switches, plans }: Prepared, variables: Variables) {
-  // Null in `@skip` or `@include` is an error, which the general executor reports with its location.
+function planFor({ schema, bytes, operation, fragments, switches, plans }: Prepared, variables: Variables) {
+  // Null in `@skip` or `@include` is an error, which graphql-js reports with its location.
   if (switches.some((name) => variables[name] === null)) return undefined;
   const key = switches.map((name) => (variables[name] === true ? '1' : '0')).join('');
   const known = plans.get(key);
@@ -150,6 +159,6 @@ function planFor({ schema, tokens, operation, fragments, switches, plans }: Prep
   if (known !== undefined || plans.has(key)) return known;
   const plan = compilePlan(schema, new Map(Object.entries(fragments)), operation, variables);
   plans.set(key, plan);
-  if (plan !== undefined) kept.set(plan, { size: plan.size + tokens, forget: () => plans.delete(key) });
+  if (plan !== undefined) kept.set(plan, { size: FIELD_BYTES * plan.size + bytes, forget: () => plans.delete(key) });
   return plan;
 }

@@ -5,25 +5,25 @@ export interface Step {
   /** The object or list that contains the value under `key`. */
   readonly holder: Record<string | number, unknown>;
   readonly key: string | number;
-  /** Whether the value can be null according to its type. */
+  /** Whether the type of the value allows null. */
   readonly isNullable: boolean;
 }
 
-/** The path to an object in a response from its parent object. A path has several steps if lists are in between. */
-interface Way {
+/** The part of a path that leads from an object to another object below it. It has several steps if lists are in between. */
+interface Section {
   readonly from: object;
   readonly steps: readonly Step[];
 }
 
 /**
- * Finds the paths to the objects of a response, which errors need. The paths are computed after the first error, so that
- * executions without errors store none. One pass computes the paths of all objects, so that a thousand errors of one field need
- * one pass.
+ * The paths of the objects in a response, for the `path` of errors. The paths are computed after the first error, so that
+ * executions without errors store no paths. One pass over the response computes the paths of all objects. A thousand errors of
+ * one field therefore take only one pass.
  */
-export class Ways {
+export class ResponsePaths {
   readonly #plan: ObjectPlan;
   readonly #data: object;
-  readonly #known = new Map<object, Way>();
+  readonly #known = new Map<object, Section>();
   #isComplete = false;
 
   constructor(plan: ObjectPlan, data: object) {
@@ -31,24 +31,24 @@ export class Ways {
     this.#data = data;
   }
 
-  /** Must be called after objects were added to the response. The next unknown path is then searched again. */
+  /** Marks the computed paths as incomplete. Must be called after objects were added to the response. */
   extended(): void {
     this.#isComplete = false;
   }
 
-  /** Returns the path to an object; undefined if it was removed from the response because an ancestor became null. */
+  /** Returns the path to an object; undefined if the object is no longer in the response, because an ancestor became null. */
   to(wanted: object): Step[] | undefined {
     const steps: Step[] = [];
     for (let at = wanted; at !== this.#data; ) {
-      const way = this.#wayTo(at);
-      if (way === undefined || !leadsTo(way.steps, at)) return undefined;
-      steps.unshift(...way.steps);
-      at = way.from;
+      const section = this.#sectionTo(at);
+      if (section === undefined || !leadsTo(section.steps, at)) return undefined;
+      steps.unshift(...section.steps);
+      at = section.from;
     }
     return steps;
   }
 
-  #wayTo(wanted: object): Way | undefined {
+  #sectionTo(wanted: object): Section | undefined {
     const known = this.#known.get(wanted);
     if (known !== undefined || this.#isComplete) return known;
     this.#look(this.#plan, this.#data);
@@ -62,20 +62,25 @@ export class Ways {
       this.#lookInto(field, field.shape, { holder, key: field.key }, { from, steps: [] });
   }
 
-  #lookInto(field: FieldPlan, shape: Shape, { holder, key }: Pick<Step, 'holder' | 'key'>, { from, steps }: Way): void {
+  #lookInto(
+    field: FieldPlan,
+    shape: Shape,
+    { holder, key }: Pick<Step, 'holder' | 'key'>,
+    { from, steps }: Section,
+  ): void {
     const value = holder[key];
     if (typeof value !== 'object' || value === null || field.below === undefined) return;
-    const way = { from, steps: [...steps, { holder, key, isNullable: shape.isNullable }] };
+    const section = { from, steps: [...steps, { holder, key, isNullable: shape.isNullable }] };
     if (shape.kind !== 'list') {
-      this.#known.set(value, way);
+      this.#known.set(value, section);
       this.#look(field.below, value);
       return;
     }
     const list = value as unknown[] & Step['holder'];
-    for (let i = 0; i < list.length; i++) this.#lookInto(field, shape.item, { holder: list, key: i }, way);
+    for (let i = 0; i < list.length; i++) this.#lookInto(field, shape.item, { holder: list, key: i }, section);
   }
 }
 
-/** Whether each step still leads to the next. A step does not if its object was replaced by null. */
+/** Returns whether each step still leads to the next one. False if the object of a step was replaced by null. */
 const leadsTo = (steps: readonly Step[], end: object): boolean =>
   steps.every(({ holder, key }, i) => holder[key] === (steps[i + 1]?.holder ?? end));
