@@ -2,13 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { type Config, ConfigError, loadEnvFile, readConfig } from './platform/config.ts';
+import { type Config, ConfigError, loadEnvFile, readConfig, startFolder } from './platform/config.ts';
 import { IncompatibleDatabaseError } from './platform/db/migrate.ts';
 import { DATABASE_FOLDER } from './platform/db/private-files.ts';
 import { explain } from './server/failures.ts';
 import { commands, type Command as Operation, RENEW_SECRET_KEY } from './server/operator/commands.ts';
 import { NoServerError, runCommand, sendCommand } from './server/operator/control.ts';
 import { examineOtherVersion } from './server/operator/doctor.ts';
+import { offlineCommands } from './server/operator/offline-commands.ts';
 import { type Running, startApp } from './server/start.ts';
 
 const program = new Command('cli')
@@ -18,7 +19,15 @@ const program = new Command('cli')
   .exitOverride()
   .showHelpAfterError();
 
-for (const operation of commands) addCommand(operation);
+// Libraries print hints with `console.warn`, for example about the rights of a Redis user. Problems are in the results.
+console.warn = () => {};
+for (const operation of commands) addCommand(operation, (config, args) => run(config, operation.name, args));
+for (const operation of offlineCommands) {
+  addCommand(operation, (config, args) => {
+    if (config.databaseUrl === undefined && operation.name !== 'backup restore') requireData(config);
+    return operation.run(config, args, (line) => console.error(line));
+  });
+}
 try {
   await program.parseAsync();
 } catch (error) {
@@ -30,7 +39,10 @@ try {
  * Adds a command to the command line. "org create" becomes the subcommand `create` of `org`. Each argument of the command
  * becomes an option.
  */
-function addCommand(operation: Operation): void {
+function addCommand(
+  operation: Pick<Operation, 'name' | 'summary' | 'args'>,
+  perform: (config: Config, args: Readonly<Record<string, unknown>>) => Promise<object>,
+): void {
   const words = operation.name.split(' ');
   const name = words.pop() ?? '';
   let group = program;
@@ -39,22 +51,32 @@ function addCommand(operation: Operation): void {
       group.commands.find((known) => known.name() === word) ?? group.command(word).description(`${word} commands`);
   }
   const command = group.command(name).description(operation.summary).option('--json', 'print JSON');
-  for (const [arg, type] of Object.entries(operation.args.shape)) command.addOption(optionOf(arg, type as z.ZodType));
-  command.action(({ json, ...args }: { json?: boolean }) =>
-    act(json, (config) => run(config, operation.name, withPasswordRead(args))),
-  );
+  const paths: string[] = [];
+  for (const [arg, type] of Object.entries(operation.args.shape) as [string, z.ZodType][]) {
+    if (type.meta()?.['isPath'] !== true) {
+      command.addOption(optionOf(arg, type));
+      continue;
+    }
+    command.argument(`<${arg}>`, type.description);
+    paths.push(arg);
+  }
+  command.action((...given: unknown[]) => {
+    const { json, ...options } = given[paths.length] as { json?: boolean };
+    const positional = Object.fromEntries(paths.map((arg, i) => [arg, resolve(startFolder(), String(given[i]))]));
+    return act(json, (config) => perform(config, withSecretsRead({ ...options, ...positional })));
+  });
 }
 
 /**
- * Reads a password from standard input if its option is "-". A password in the command line itself would be visible to every
- * user of the machine.
+ * Reads a password, or a connection string with a password, from standard input if its option is "-". A password in the command
+ * line itself would be visible to every user of the machine.
  */
-function withPasswordRead(args: Readonly<Record<string, unknown>>): object {
-  const isRead = ([name, value]: [string, unknown]) => /password$/i.test(name) && value === '-';
+function withSecretsRead(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const isRead = ([name, value]: [string, unknown]) => /(^to|password)$/i.test(name) && value === '-';
   const read = Object.entries(args).filter(isRead);
   if (read.length === 0) return args;
-  const password = readFileSync(0, 'utf8').replace(/\r?\n$/, '');
-  return { ...args, ...Object.fromEntries(read.map(([name]) => [name, password])) };
+  const secret = readFileSync(0, 'utf8').replace(/\r?\n$/, '');
+  return { ...args, ...Object.fromEntries(read.map(([name]) => [name, secret])) };
 }
 
 function optionOf(arg: string, type: z.ZodType): Option {
@@ -117,17 +139,21 @@ async function run(config: Config, command: string, args: object): Promise<objec
 
 /**
  * Starts the app to execute a command. Only `migrate` may change the tables, because nodes of the previous version may still
- * use them.
+ * use them. `doctor` logs nothing: its findings contain the problems.
  */
 function startFor(command: string, config: Config): Promise<Running> {
-  return startApp(config, { isNewSecretKey: command === RENEW_SECRET_KEY, changesNoTables: command !== 'migrate' });
+  const logLevel = command === 'doctor' ? 'silent' : config.logLevel;
+  return startApp(
+    { ...config, logLevel },
+    { isNewSecretKey: command === RENEW_SECRET_KEY, changesNoTables: command !== 'migrate' },
+  );
 }
 
 /**
- * Checks that there is an embedded database. A mistyped path or an unmounted disk must not create a new database, from which
- * the command would then read.
+ * Checks that there is an embedded database. Without the check, a mistyped path or an unmounted disk would create a new
+ * database, and the command would read from it.
  *
- * @throws ConfigError if there is none.
+ * @throws ConfigError if there is no embedded database.
  */
 function requireData({ dataDir }: Config): void {
   const place = resolve(dataDir);
@@ -138,7 +164,7 @@ function requireData({ dataDir }: Config): void {
   throw new ConfigError(`DATA_DIR: there is ${missing}. npm start and npm run cli -- migrate create one`);
 }
 
-/** Formats a result for people: a list as a table, an object as one line for each field. */
+/** Formats the result of a command as text for a terminal: a list as a table, an object as one line for each field. */
 function forPeople(result: object): string {
   if (Array.isArray(result)) return result.length === 0 ? 'none' : table(result as Record<string, unknown>[]);
   return Object.entries(result)

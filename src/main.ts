@@ -1,3 +1,4 @@
+import { format } from 'node:util';
 import type { App } from './access/context.ts';
 import { type Config, loadEnvFile, readConfig } from './platform/config.ts';
 import { hostOf, isLoopback, urlOf } from './platform/hosts.ts';
@@ -7,6 +8,7 @@ import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './server/d
 import { explain } from './server/failures.ts';
 import { requireAddress } from './server/listen.ts';
 import { openControl } from './server/operator/control.ts';
+import { leftDataWarning } from './server/operator/left-data.ts';
 import { serve } from './server/serve.ts';
 import { startApp } from './server/start.ts';
 import { outliveStrayRejections } from './server/stray-rejections.ts';
@@ -36,13 +38,18 @@ async function run(config: Config): Promise<void> {
   const running = await startApp(config);
   const { app, close } = running;
   outliveStrayRejections(app.log);
-  const owner = await prepareDemo(app);
+  // Libraries print hints with `console.warn`, for example the client of Redis about the rights of its user.
+  console.warn = (...printed) => app.log.warn({ printed: format(...printed) }, 'a library printed a warning');
+  const warning = await leftDataWarning(app);
+  if (warning !== undefined) app.log.warn(warning);
+  // A demo would hide that the data is missing, and the database would no longer be empty.
+  const owner = warning === undefined ? await prepareDemo(app) : null;
   const control = await openControl(app);
   const isPortOpen = config.port === 0;
   const server = await serve(running, DemoAccess.of(app, owner));
-  // The demo file contains addresses. If the operating system chose the port, it is known only now.
+  // The demo file contains URLs with the port. If the operating system chose the port, the port is known only now.
   if (isPortOpen) await refreshDemoFile(app);
-  announce(app, owner, await app.db.realm.count());
+  announce(app, owner, await app.db.organization.count());
   // Frees memory that only the start needed. An idle service collects garbage rarely, and V8 shrinks the heap only some seconds
   // after a collection.
   freeUnused();
@@ -70,7 +77,7 @@ function once(work: () => Promise<void>): () => void {
 }
 
 /** Prints the start message to standard output. It contains no API key, because service managers store this output. */
-function announce(app: App, owner: DemoOwner | null, realmCount: number): void {
+function announce(app: App, owner: DemoOwner | null, organizationCount: number): void {
   const { config } = app;
   const url = urlOf(config, '');
   const lines = [
@@ -89,7 +96,8 @@ function announce(app: App, owner: DemoOwner | null, realmCount: number): void {
         : `No page signs in as the demo owner, because ${variable} is set.`,
     );
   }
-  if (realmCount === 0) lines.push('', 'There is no organization yet. To create one: npm run cli -- org create --help');
+  if (organizationCount === 0)
+    lines.push('', 'There is no organization yet. To create one: npm run cli -- org create --help');
   if (config.externalHost === undefined && !isLoopback(config.host)) {
     const isEverywhere = ['0.0.0.0', '::'].includes(config.host);
     lines.push(

@@ -12,7 +12,7 @@ import { UnusableAddressError } from './listen.ts';
 import { CommandFailedError } from './operator/control.ts';
 import { WrongSecretKeyError } from './secret-key.ts';
 
-/** Classes of errors whose message alone is sufficient for the operator, without a stack. */
+/** Error classes whose message is sufficient for the operator, without a stack trace. */
 const PLAIN = [
   IncompatibleDatabaseError,
   NoRightsError,

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { App } from '../access/context.ts';
+import { countAddress } from '../api/rate-limits.ts';
 import type { Web } from '../api/rest/router.ts';
 import type { Config } from '../platform/config.ts';
 import { readMigrations } from '../platform/db/migrate.ts';
@@ -9,7 +10,7 @@ import { isSameSecret, type KeyVault } from '../platform/key-vault.ts';
 import { metrics } from '../platform/metrics.ts';
 import { lookAtService } from './service-metrics.ts';
 
-/** Timeout of database queries, in milliseconds. It is shorter than the timeouts with which load balancers request /readyz. */
+/** Timeout of database queries, in milliseconds. It is shorter than the timeouts of load balancers for /readyz. */
 const DATABASE_PATIENCE_MS = 2_000;
 
 const HEADERS = {
@@ -21,39 +22,54 @@ const HEADERS = {
 /** Response header of /healthz that identifies the deployment to which the node belongs. */
 export const DEPLOYMENT_HEADER = 'X-Deployment';
 
-/** Returns an id of the deployment. All nodes with one SECRET_KEY have one id. It does not reveal the key. */
+/** Returns an id of the deployment. It is equal on all nodes with the same SECRET_KEY, but does not reveal the key. */
 export const deploymentOf = (keys: KeyVault): string => keys.token('deployment').slice(0, 16);
 
 /**
  * Adds the routes for operators: /healthz (the process is running) and /readyz (it can serve requests). Also adds /metrics
- * (Prometheus) unless METRICS_ADDRESS is set or metrics must be hidden.
+ * (Prometheus) if `servesMetrics` is true. Requests for /metrics without its token count towards the limit of the client's IP
+ * address, because the metrics are collected for each request.
  */
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
+  const missingParts = shared(() => missingForService(app, migrations));
   const alive = { ...HEADERS, [DEPLOYMENT_HEADER]: deploymentOf(app.keys) };
   web.get('/healthz', () => new Response('ok\n', { headers: alive }));
   web.get('/readyz', async () => {
-    const missing = await missingForService(app, migrations);
+    const missing = await missingParts();
     const text = missing.length === 0 ? 'ready\n' : missing.map((part) => `not ready: ${part}\n`).join('');
     return new Response(text, { status: missing.length === 0 ? 200 : 503, headers: HEADERS });
   });
-  if (servesMetrics(app.config)) addMetrics(web, app);
+  if (servesMetrics(app.config)) addMetrics(web, app, { countsRequests: true });
+}
+
+/** Returns a function that calls `make`, or returns the result of a call that is still in progress. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => {
+    underWay ??= make().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
 }
 
 /**
- * Returns whether the main host and port serve /metrics. It does not if METRICS_ADDRESS is set. Without a token, metrics are
- * public, so they are served only by trial installations: those without EXTERNAL_HOST and DATABASE_URL.
+ * Returns whether the main host and port serve /metrics. If METRICS_ADDRESS is set, they do not. Without a token, metrics are
+ * public, so only trial installations serve them: those without EXTERNAL_HOST and DATABASE_URL.
  */
 function servesMetrics({ metricsAddress, metricsToken, externalHost, databaseUrl }: Config): boolean {
   if (metricsAddress !== undefined) return false;
   return metricsToken !== undefined || (externalHost === undefined && databaseUrl === undefined);
 }
 
-function addMetrics(web: Web, app: App): void {
+function addMetrics(web: Web, app: App, { countsRequests }: { readonly countsRequests: boolean }): void {
   const { metricsToken: token } = app.config;
-  web.get('/metrics', async ({ req }) => {
+  web.get('/metrics', async ({ req, env }) => {
     const shown = /^bearer +(.+)$/i.exec(req.header('authorization') ?? '')?.[1];
-    if (token !== undefined && !isSameSecret(shown ?? '', token)) {
+    const hasToken = token !== undefined && isSameSecret(shown ?? '', token);
+    if (countsRequests && !hasToken) await countAddress(app, env.incoming);
+    if (token !== undefined && !hasToken) {
       return new Response('Unauthorized\n', { status: 401, headers: { ...HEADERS, 'WWW-Authenticate': 'Bearer' } });
     }
     await inTime(lookAtService(app)).catch(() => {});
@@ -61,12 +77,12 @@ function addMetrics(web: Web, app: App): void {
   });
 }
 
-/** Starts a server that serves only /metrics, at METRICS_ADDRESS. Undefined if this variable is not set. */
+/** Starts a server that serves only /metrics, at METRICS_ADDRESS. @returns Undefined if METRICS_ADDRESS is not set. */
 export async function serveMetrics(app: App): Promise<Server | undefined> {
   const { metricsAddress: address } = app.config;
   if (address === undefined) return undefined;
   const web: Web = new Hono();
-  addMetrics(web, app);
+  addMetrics(web, app, { countsRequests: false });
   const server = createServer(getRequestListener(web.fetch, { hostname: 'localhost' }));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(address.port, address.host, () => resolve());

@@ -7,12 +7,12 @@ import { answerBare, BARE_HEADERS, bareBody, retryAfterHeader } from '../api/bar
 import { compressAnswer } from '../api/compression.ts';
 import { answersCors } from '../api/cors.ts';
 import { CsrfFailedError, challengeOf, requireOwnSite } from '../api/cross-site.ts';
+import { extensionsOf } from '../api/graphql/schema/error-extensions.ts';
 import { warnOfProxy } from '../api/proxy-warning.ts';
 import type { Endpoint } from '../api/rest/endpoint.ts';
 import { addPageLimits } from '../api/rest/page-limits.ts';
 import { API_PREFIX, createRestApp } from '../api/rest/router.ts';
 import { headersOf, sessionTokenIn } from '../api/sessions.ts';
-import { addAvatarsByAddress } from '../people/avatars/by-address.ts';
 import { addAvatars } from '../people/avatars/pictures.ts';
 import { addEmojiFiles } from '../people/emoji/files.ts';
 import { addCustomEmoji } from '../people/emoji/pictures.ts';
@@ -25,7 +25,7 @@ import type { DemoAccess } from './demo/demo-access.ts';
 import { addHealth } from './health.ts';
 import type { Listening } from './listen.ts';
 import { addPages, isPreparedFile } from './pages/routes.ts';
-import { routes as allRoutes } from './registries/endpoints.ts';
+import { routes as allRoutes } from './registries/features.ts';
 import { logged } from './request-log.ts';
 
 const GRAPHQL_PATH = '/graphql';
@@ -43,9 +43,11 @@ export interface Handlers {
 }
 
 /**
- * Timeouts for the arrival of a request, in milliseconds. Responses have no such limit: a long poll responds after a minute. A
- * request head fits into one or two packets, so ten seconds affect only clients that hold connections on purpose. Idle
- * connections stay open longer than the 60 s of load balancers, which could otherwise send a request on a closing connection.
+ * Timeouts for receiving a request, in milliseconds. There is no such timeout for a response: a long poll responds after a
+ * minute. A request head fits into one or two packets, so ten seconds affect only clients that hold connections on purpose.
+ *
+ * Idle connections stay open longer than the 60 s of load balancers. Otherwise a load balancer could send a request on a
+ * connection that is being closed.
  */
 const TIMEOUTS = {
   headersTimeout: 10_000,
@@ -56,8 +58,8 @@ const TIMEOUTS = {
 /** Milliseconds after which a connection is closed if its client reads nothing of a response. */
 const SILENCE_MS = 120_000;
 /**
- * Limit of the size of a request head. It is larger than the 16 KiB of Node, because query strings can contain long lists of
- * ids.
+ * Maximum size of a request head, in bytes. It is larger than the 16 KiB of Node, because query strings can contain long lists
+ * of ids.
  */
 const MAX_HEADER_BYTES = 32 * 1024;
 
@@ -70,7 +72,6 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   addPages(web, app, demo);
   addEmailPages(web, app);
   addAvatars(web, app);
-  addAvatarsByAddress(web, app);
   addEmojiFiles(web);
   addCustomEmoji(web, app);
   web.onError((error, { env }) => {
@@ -96,9 +97,9 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
     incoming.url = withoutEmptySegments(incoming.url ?? '');
     // Browsers must not interpret JSON or text as a page or a script.
     outgoing.setHeader('X-Content-Type-Options', 'nosniff');
-    compressAnswer(incoming, outgoing);
-    if (answersCors(app.config, incoming, outgoing)) return;
-    logged(app, incoming, outgoing, () => hand(incoming, outgoing));
+    if (incoming.headers['accept-encoding'] !== undefined) compressAnswer(incoming, outgoing);
+    if (app.config.allowedOrigins.size > 0 && answersCors(app.config, incoming, outgoing)) return;
+    logged(app, incoming, outgoing, hand);
   });
   const hand = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const tooMany = tooManyConnections(app, incoming);
@@ -136,7 +137,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   return server;
 }
 
-/** The responses in progress. When the server stops, each of them can be made the last response of its connection. */
+/** The responses in progress. When the server stops, each of them becomes the last response of its connection. */
 class OpenResponses {
   readonly #open = new Set<ServerResponse>();
   #areLast = false;
@@ -147,7 +148,7 @@ class OpenResponses {
     response.once('close', () => this.#open.delete(response));
   }
 
-  /** Sends `Connection: close` with every response whose head was not sent yet, and with all later ones. */
+  /** Adds `Connection: close` to all later responses, and to every open response whose head was not sent yet. */
   makeLast(): void {
     this.#areLast = true;
     for (const response of this.#open) response.shouldKeepAlive = false;
@@ -163,15 +164,17 @@ const responsesOf = new WeakMap<Server, OpenResponses>();
 const asksForWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$/i.test(headers.upgrade ?? '');
 
 /**
- * Removes empty segments at the start of a URL, before the path of an endpoint. They occur if a client appends a path that
- * begins with a slash to a base URL that ends with one. Later segments are parameters and stay unchanged.
+ * Removes empty segments at the start of a URL, before the path of an endpoint. A client causes them if it appends a path that
+ * begins with a slash to a base URL that ends with a slash. Later segments are parameters and stay unchanged.
  */
 const withoutEmptySegments = (url: string): string =>
-  url.replace(/^\/+(?:api\/+v1(?:\/+|(?=$|\?)))?/, (prefix) => prefix.replace(/\/+/g, '/'));
+  url.includes('//') ? url.replace(/^\/+(?:api\/+v1(?:\/+|(?=$|\?)))?/, (prefix) => prefix.replace(/\/+/g, '/')) : url;
 
 /**
- * Returns an error for a request with several Host headers, because a proxy may have used another of them than this server (RFC
- * 9112, section 3.2). Otherwise undefined.
+ * Returns an error for a request with several Host headers, because a proxy may have used a different Host header than this
+ * server. Undefined for other requests.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2
  */
 function hostError({ rawHeaders }: IncomingMessage): BadRequestError | undefined {
   let hosts = 0;
@@ -188,23 +191,25 @@ function labelOf(error: ChatError): string {
   return error instanceof CsrfFailedError ? 'cross-site' : 'malformed';
 }
 
-/** Returns whether a URL is that of GraphQL operations. Paths below it are not. */
+/** Returns whether the path of a URL is /graphql. Paths below /graphql belong to other routes. */
 function isGraphql(url = ''): boolean {
   const path = url.split('?', 1)[0];
   return path === GRAPHQL_PATH || path === `${GRAPHQL_PATH}/`;
 }
 
 /**
- * Returns the error for a request on a connection that was refused because its IP address has too many connections. Undefined
- * if the request has credentials that may be valid: `countRequest` then checks them first.
+ * Returns an error if the request's connection was refused because of the limits on connections. Otherwise undefined. Also
+ * undefined if a user can lift the refusal by signing in, and this GraphQL or REST request has credentials: `countRequest` then
+ * checks them first.
  */
-function tooManyConnections({ connections, ...app }: App, incoming: IncomingMessage): RateLimitHitError | undefined {
+function tooManyConnections(app: App, incoming: IncomingMessage): RateLimitHitError | undefined {
+  const { connections } = app;
   const refusal = connections.refusalOf(incoming.socket);
   if (refusal === undefined) return undefined;
   warnOfProxy(app, incoming);
   const { url, headers } = incoming;
   const showsSession = sessionTokenIn(app.config, headersOf(headers)) !== undefined;
-  // Only these requests authenticate: WebSockets do so after the upgrade, and pages never do.
+  // Only requests of GraphQL and REST authenticate. A WebSocket authenticates after the upgrade, and pages never do.
   const isCounted = !asksForWebSocket(incoming) && (isGraphql(url) || url?.startsWith(`${API_PREFIX}/`) === true);
   const isTried =
     isCounted && (headers.authorization !== undefined || showsSession) && connections.waitsForSignIn(incoming.socket);
@@ -222,10 +227,13 @@ function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerRespon
 }
 
 /**
- * Returns an error for a request that a page of another site may have made a browser send with stored credentials. Otherwise
- * undefined.
+ * Returns an error for a request that a page of another site may have made a browser send with stored credentials. Undefined
+ * for other requests.
  */
 function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: boolean): CsrfFailedError | undefined {
+  const { origin, 'sec-fetch-site': site } = incoming.headers;
+  // Browsers send at least one of these headers with every such request. `requireOwnSite` accepts requests with neither.
+  if (origin === undefined && site === undefined) return undefined;
   try {
     requireOwnSite(config, incoming, { isUpgrade, isOperation: isGraphql(incoming.url) });
     return undefined;
@@ -236,12 +244,13 @@ function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: bo
 }
 
 /**
- * Sends the response to a request that is refused before it reaches any handler. The checks are made there, so that a new
+ * Sends the response to a request that is refused before it reaches any handler. The checks precede the handlers, so that a new
  * handler cannot omit them.
  */
-function refuse({ message, code, status, data }: ChatError, url: string | undefined, to: ServerResponse): void {
+function refuse(error: ChatError, url: string | undefined, to: ServerResponse): void {
+  const { message, code, status, data } = error;
   const body = isGraphql(url)
-    ? JSON.stringify({ errors: [{ message, extensions: { code, ...data } }] })
+    ? JSON.stringify({ errors: [{ message, extensions: extensionsOf(error) }] })
     : bareBody(message, code, data);
   const retryAfter = data['retry-after'];
   if (typeof retryAfter === 'number') to.setHeader('Retry-After', retryAfterHeader(retryAfter));
@@ -271,8 +280,8 @@ function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
  * or proxy sends its next request to another node. Connections without a request stay open for `drainMs`, so that a request in
  * transit still gets a response.
  *
- * Long polls and event streams end when the event queues are closed, which the caller must do meanwhile. Otherwise their
- * connections are closed after `graceMs`.
+ * Long polls and event streams end when the event queues are closed, so the caller must close the queues at the same time.
+ * Otherwise their connections are closed after `graceMs`.
  *
  * @param graceMs Milliseconds after which connections with unfinished responses are closed.
  */
@@ -285,8 +294,9 @@ export async function closeServer(
   const closed = listening.close();
   let idle: NodeJS.Timeout | undefined;
   const drained = setTimeout(() => {
-    // The check is repeated, because a response whose head was sent before the stop can leave its connection open. It runs
-    // after the I/O events of the turn: a connection whose next request has arrived is then no longer idle.
+    // Idle connections are closed repeatedly, because a response whose head was sent before the stop can leave its connection
+    // open. `setImmediate` delays the closing until after the I/O events of this turn of the event loop. A connection whose
+    // next request has arrived by then is not idle.
     idle = setInterval(() => setImmediate(() => server.closeIdleConnections()), 50);
   }, drainMs);
   const late = setTimeout(() => server.closeAllConnections(), graceMs);

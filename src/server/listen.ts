@@ -31,8 +31,8 @@ export class UnusableAddressError extends Error {
 }
 
 /**
- * Error codes for an address that is not one of this machine: an unknown name, an address of another machine, or an invalid
- * address.
+ * Error codes for an address at which this machine cannot listen: an unknown name, the address of another machine, or an
+ * invalid address.
  */
 const NOT_OURS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EAFNOSUPPORT']);
 
@@ -69,8 +69,8 @@ const REFUSED: Readonly<Record<string, (port: number, by: string) => string>> = 
  * @throws Error with code EADDRINUSE if the port is in use.
  */
 export async function listen(server: HttpServer, port: number, host: string): Promise<Listening> {
-  // The sockets are bound with `reusePort`, which also allows another process to share the port by mistake. So the port must be
-  // free first.
+  // `reusePort` would also allow another process to share the port by mistake, so the port must be free before the sockets are
+  // bound.
   const free = await freePort(port, host);
   const servers = await bindShared(server, { port: free, host });
   return {
@@ -85,8 +85,8 @@ export async function listen(server: HttpServer, port: number, host: string): Pr
 /**
  * Checks that a port is free, and returns it. For port 0, the operating system chooses the port.
  *
- * The check does not listen at the port. If it did, the operating system would accept connections and reset them when the check
- * ends, and proxies do not retry a POST on another node after a reset.
+ * A port other than 0 is checked without listening at it. Otherwise the operating system would accept connections and reset
+ * them when the check ends, and proxies do not retry a POST on another node after a reset.
  *
  * @throws Error with code EADDRINUSE if the port is in use.
  */
@@ -102,8 +102,8 @@ export async function freePort(port: number, host: string): Promise<number> {
 }
 
 /**
- * Checks that a port can be bound, by binding a client socket to it that connects to a port where nothing listens. Unlike a
- * server socket, it cannot accept connections.
+ * Checks that a port can be bound. For this, it binds a client socket to the port, and connects the socket to a port on which
+ * nothing listens. Unlike a server socket, a client socket cannot accept connections.
  *
  * @throws Error with the code of the operating system, such as EADDRINUSE, EADDRNOTAVAIL or EACCES.
  */
@@ -120,9 +120,9 @@ async function requireBindable(port: number, address: string): Promise<void> {
   }
 }
 
-/** A port on which nothing listens on any usual machine: `tcpmux`. */
+/** A port on which usually nothing listens: `tcpmux`. */
 const UNUSED_PORT = 1;
-/** Milliseconds to wait for the connection attempt to fail. It does not fail by itself if a firewall drops its packets. */
+/** Timeout of the connection attempt, in milliseconds. If a firewall drops its packets, the attempt does not fail by itself. */
 const CONNECT_MS = 1_000;
 /** Addresses to connect to if the service listens at a wildcard address. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -138,7 +138,7 @@ async function bindShared(server: HttpServer, at: Readonly<{ port: number; host:
   }
   const servers: Server[] = [server];
   while (servers.length < ACCEPTORS) {
-    // The socket options are those that HTTP servers in Node set by default.
+    // HTTP servers in Node set the same socket options by default.
     const acceptor = createServer({ allowHalfOpen: true, noDelay: true });
     acceptor.on('connection', (socket) => server.emit('connection', socket));
     await bind(acceptor, { ...at, reusePort: true });
@@ -161,18 +161,18 @@ async function bind(server: Server, place: ListenAddress): Promise<number> {
 }
 
 /**
- * Stops a server from accepting connections. Resolves when all its connections are closed. The `close` method of HTTP servers
- * would also close idle connections, so that of `net.Server` is called.
+ * Stops a server from accepting connections. Resolves when all its connections are closed. Calls the `close` of `net.Server`,
+ * because the `close` of HTTP servers also closes idle connections.
  */
 const close = (server: Server): Promise<void> =>
   new Promise((resolve) => void Server.prototype.close.call(server, () => resolve()));
 
 /** Maximum number of turns of the event loop that `acceptWaiting` waits for. */
 const MAX_TURNS = 10;
-/** Milliseconds below which a turn of the event loop counts as short: then hardly any connections are queued. */
+/** Milliseconds below which a turn of the event loop counts as short. After a short turn, hardly any connections are queued. */
 const SHORT_TURN_MS = 1;
 
-/** Waits until a turn of the event loop is short and accepts no connection, at most for `MAX_TURNS`. */
+/** Waits for a turn of the event loop that is short and accepts no connection, but for at most `MAX_TURNS` turns. */
 async function acceptWaiting(server: HttpServer): Promise<void> {
   let accepted = 0;
   const count = () => {

@@ -4,6 +4,7 @@ import { rotateKey } from '../access/sign-in.ts';
 import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/db/client.ts';
 import { KeyVault, keptSecretKey, loadSecretKey } from '../platform/key-vault.ts';
+import { PeriodicWorker } from '../platform/periodic-worker.ts';
 
 /** The error if the database contains API keys that were sealed with another SECRET_KEY. */
 export class WrongSecretKeyError extends Error {
@@ -14,27 +15,28 @@ const IF_LOST =
   'or, if it is lost, stop the service and give all users new API keys with "npm run cli -- secret-key renew"';
 
 /**
- * Returns the vault, which seals and opens API keys with the SECRET_KEY of this service. Only the API key that was sealed last
- * is checked, so that a service that used another SECRET_KEY for a while can start.
+ * Returns the vault, which encrypts (seals) and decrypts (opens) API keys with the SECRET_KEY of this service. Only the API key
+ * that was sealed last is checked. A service that used another SECRET_KEY for a while can therefore start.
  *
- * @param isNew Whether to accept a SECRET_KEY that did not seal the API keys, and to create one if there is none.
- * @throws WrongSecretKeyError if another SECRET_KEY sealed the API key.
+ * @param isNew Whether to accept a SECRET_KEY that did not seal the API keys, and to create a key if there is none.
+ * @throws WrongSecretKeyError if another SECRET_KEY sealed the last API key, or the file with the SECRET_KEY is missing.
  * @throws ConfigError if DATA_DIR/secret-key contains no key.
  */
 export async function openVault(config: Config, db: Db, isNew: boolean): Promise<KeyVault> {
   const sealed = isNew ? undefined : await lastSealed(db);
-  if (sealed === undefined) return new KeyVault(loadSecretKey(config));
+  const { previousSecretKey } = config;
+  if (sealed === undefined) return new KeyVault(loadSecretKey(config), previousSecretKey);
   const path = join(config.dataDir, 'secret-key');
   const isOwn = config.secretKey === undefined;
-  // This is checked before `loadSecretKey` creates a key. An operator who searches for the right key could mistake the new file
-  // for it.
+  // This is checked before `loadSecretKey` creates a key, because an operator who searches for the right key could mistake the
+  // new file for it.
   if (isOwn && keptSecretKey(config) === undefined) {
     throw new WrongSecretKeyError(
       `${path}, which sealed the API keys in the database, is missing: restore it from a backup, or set SECRET_KEY ` +
         `to its content, ${IF_LOST}.`,
     );
   }
-  const vault = new KeyVault(loadSecretKey(config));
+  const vault = new KeyVault(loadSecretKey(config), previousSecretKey);
   if (opens(vault, sealed)) return vault;
   throw new WrongSecretKeyError(
     isOwn
@@ -50,25 +52,81 @@ async function lastSealed(db: Db): Promise<Uint8Array | undefined> {
 }
 
 /**
- * Returns the number of API keys that the current SECRET_KEY can decrypt (`opened`), and the number of those that it cannot
- * (`closed`).
+ * Returns the number of API keys and tokens of video calls that SECRET_KEY or SECRET_KEY_PREVIOUS can decrypt (`opened`), the
+ * number of those that neither can (`closed`), and the number of those that are sealed with SECRET_KEY_PREVIOUS (`previous`).
  */
-export async function countOpened({ db, keys }: App): Promise<{ opened: number; closed: number }> {
-  const all = await db.apiKey.findMany({ select: { sealed: true } });
-  const opened = all.filter(({ sealed }) => opens(keys, sealed)).length;
-  return { opened, closed: all.length - opened };
+export async function countOpened({
+  db,
+  keys,
+}: App): Promise<{ readonly opened: number; readonly closed: number; readonly previous: number }> {
+  const select = { sealed: true } as const;
+  const all = [...(await db.apiKey.findMany({ select })), ...(await db.callToken.findMany({ select }))];
+  const opened = all.filter(({ sealed }) => opens(keys, sealed));
+  const previous = opened.filter(({ sealed }) => !keys.isCurrent(sealed)).length;
+  return { opened: opened.length, closed: all.length - opened.length, previous };
+}
+
+/** Interval between two passes of the worker, in milliseconds. */
+const RESEAL_EVERY_MS = 10_000;
+/** Number of rows that the worker reads at a time. */
+const RESEAL_ROWS = 500;
+
+/**
+ * Returns a worker that seals values with SECRET_KEY that were sealed with SECRET_KEY_PREVIOUS. If its first run finds
+ * none, it does nothing afterwards: SECRET_KEY_PREVIOUS is then the future key, with which other nodes will seal.
+ */
+export function resealWorker(app: Pick<App, 'db' | 'keys' | 'log'>): PeriodicWorker {
+  let isFormer: boolean | undefined;
+  return new PeriodicWorker(app.log, {
+    everyMs: RESEAL_EVERY_MS,
+    failure: 'values were not sealed with the new SECRET_KEY',
+    run: async (isStopped) => {
+      if (isFormer === false) return;
+      const count = await reseal(app, isStopped);
+      isFormer ??= count > 0;
+      if (count > 0) app.log.info({ count }, 'sealed values with the new SECRET_KEY');
+    },
+  });
+}
+
+/** Seals all API keys and tokens of video calls with SECRET_KEY. @returns Number of changed values. */
+export async function reseal({ db, keys }: Pick<App, 'db' | 'keys'>, isStopped = () => false): Promise<number> {
+  let count = 0;
+  const renewed = (sealed: Uint8Array) =>
+    !keys.isCurrent(sealed) && opens(keys, sealed) ? keys.seal(keys.open(sealed)) : undefined;
+  for (let after = 0; !isStopped(); ) {
+    const page = { where: { userId: { gt: after } }, orderBy: { userId: 'asc' }, take: RESEAL_ROWS } as const;
+    const [apiKeys, tokens] = [await db.apiKey.findMany(page), await db.callToken.findMany(page)];
+    for (const { organizationId, userId, sealed } of apiKeys) {
+      const data = renewed(sealed);
+      // The old value is a condition: a key that was replaced in the meantime stays.
+      const where = { organizationId, userId, sealed };
+      if (data !== undefined) count += (await db.apiKey.updateMany({ where, data: { sealed: data } })).count;
+    }
+    for (const { organizationId, userId, sealed } of tokens) {
+      const data = renewed(sealed);
+      const where = { organizationId, userId, sealed };
+      if (data !== undefined) count += (await db.callToken.updateMany({ where, data: { sealed: data } })).count;
+    }
+    const ends = [apiKeys, tokens]
+      .filter((rows) => rows.length === RESEAL_ROWS)
+      .map((rows) => rows.at(-1)?.userId ?? 0);
+    if (ends.length === 0) break;
+    after = Math.min(...ends);
+  }
+  return count;
 }
 
 /**
- * Replaces all API keys that were sealed with a lost SECRET_KEY. Deletes the video call tokens that were sealed with it: their
- * users must connect their accounts again.
+ * Replaces all API keys that were sealed with a lost SECRET_KEY. Deletes the video call tokens that were sealed with it, so
+ * that their users must connect their accounts again.
  *
  * @returns Number of replaced keys and of deleted tokens.
  */
 export async function renewSealed(app: App): Promise<{ keys: number; tokens: number }> {
   const { db, keys } = app;
   const lost = (await db.apiKey.findMany({ orderBy: { userId: 'asc' } })).filter(({ sealed }) => !opens(keys, sealed));
-  for (const { realmId, userId } of lost) await rotateKey({ app, realmId }, userId);
+  for (const { organizationId, userId } of lost) await rotateKey({ app, work: app.work, organizationId }, userId);
   const tokens = (await db.callToken.findMany()).filter(({ sealed }) => !opens(keys, sealed));
   await db.callToken.deleteMany({ where: { userId: { in: tokens.map(({ userId }) => userId) } } });
   return { keys: lost.length, tokens: tokens.length };

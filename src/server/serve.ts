@@ -18,8 +18,8 @@ import type { Running } from './start.ts';
 /** Milliseconds in which requests in progress must finish when the service stops. */
 const GRACE_MS = 2_500;
 /**
- * Milliseconds for which idle connections stay open when the service stops. A connection in use has another request in this
- * time, whose response then closes the connection.
+ * Milliseconds for which idle connections stay open when the service stops. A connection in use receives another request in
+ * this time. The response to that request closes the connection.
  */
 const DRAIN_MS = 1_000;
 
@@ -27,8 +27,8 @@ const DRAIN_MS = 1_000;
 export interface Served {
   readonly port: number;
   /**
-   * Stops the service: disconnects WebSocket and event clients, which reconnect later, finishes the requests in progress, and
-   * closes the port.
+   * Stops the service. WebSocket and event clients are disconnected, and reconnect later. Requests in progress are finished,
+   * then the port is closed.
    */
   close(): Promise<void>;
 }
@@ -51,6 +51,10 @@ export async function serve(
   }: Pick<Running, 'app' | 'deliveries' | 'mail' | 'counting' | 'indexing' | 'retention'>,
   demo: DemoAccess | null,
 ): Promise<Served> {
+  const { tracing } = app.config;
+  // Imported only if spans are exported, because the packages take time and memory.
+  const stopTracing =
+    tracing === undefined ? undefined : (await import('../platform/tracing-export.ts')).startTracing(tracing, app.log);
   const graphql = createGraphQL(app, {
     schema: buildSchema(),
     eventStream: (parts) => createEventStreamTransport(app, parts),
@@ -79,8 +83,8 @@ export async function serve(
   return {
     port,
     async close() {
-      // This is done before any response is marked as the last of its connection. After such a response, a proxy opens a new
-      // connection, which would be reset when the port closes.
+      // Queued connections are accepted before any response is marked as the last of its connection. After such a response, a
+      // proxy opens a new connection, which would be reset when the port closes.
       await listening.acceptWaiting();
       const closed = closeServer(server, listening, { drainMs: DRAIN_MS, graceMs: GRACE_MS });
       metrics?.close().closeAllConnections();
@@ -97,14 +101,18 @@ export async function serve(
       await delivered;
       await announced;
       await closed;
+      await stopTracing?.();
     },
   };
 }
 
-/** Idle timeout of the queue, in seconds. A visitor can close the page for an hour. */
+/**
+ * Idle timeout of the event queue for a visit to GraphiQL, in seconds. After the visitor closes the page, the queue remains for
+ * an hour.
+ */
 const DEMO_QUEUE_SECS = 3600;
 
-/** Registers an event queue of the demo owner for one visit to GraphiQL, whose last tab subscribes to it. */
+/** Registers an event queue of the demo owner for one visit to GraphiQL. The last tab of GraphiQL subscribes to the queue. */
 async function registerDemoQueue(app: App, { apiKey }: DemoOwner): Promise<string> {
   const request = await signIn(app, {
     host: hostOf(app.config, ''),

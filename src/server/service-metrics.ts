@@ -18,7 +18,7 @@ const poolWaiting = gauge(
   'database_pool_waiting',
   'Number of statements that wait for a database connection (PostgreSQL).',
 );
-// Metrics of all processes that use the database, read from it.
+// Metrics of all processes that use the database. They are read from the database.
 const COUNTED = {
   queues: gauge('event_queues_live', 'Number of live event queues.'),
   lagEvents: gauge(
@@ -37,8 +37,8 @@ const COUNTED = {
 type GaugeValues = Record<keyof typeof COUNTED, number | null>;
 
 /**
- * Updates the gauges that are measured only when metrics are requested. If the database does not return a value, its gauge is
- * removed.
+ * Updates the gauges that are measured only when metrics are requested. If the database does not return the value of a gauge,
+ * the gauge is removed.
  */
 export async function lookAtService(app: App): Promise<void> {
   tails.set(app.hub.tailCount);

@@ -19,10 +19,11 @@ import { signAvatarsWith } from '../people/avatar-signature.ts';
 import { AccountLimiter } from '../platform/account-limiter.ts';
 import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
-import { openDatabase } from '../platform/db/client.ts';
+import { type Database, openDatabase } from '../platform/db/client.ts';
 import { isDiskFull } from '../platform/db/errors.ts';
 import { migrate, requireMigrated } from '../platform/db/migrate.ts';
 import { requireRights, requireUsableSettings } from '../platform/db/rights.ts';
+import { requireUnsealed } from '../platform/db/seal.ts';
 import { requireSessions } from '../platform/db/sessions.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
@@ -32,7 +33,7 @@ import { observeDatabaseError } from '../platform/metrics.ts';
 import { OutboundBacklog } from '../platform/outbound-backlog.ts';
 import type { PeriodicWorker } from '../platform/periodic-worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
-import { openVault } from './secret-key.ts';
+import { openVault, resealWorker } from './secret-key.ts';
 
 /** A service that is running, but does not listen yet. */
 export interface Running {
@@ -47,6 +48,10 @@ export interface Running {
   readonly indexing: PeriodicWorker;
   /** Worker that deletes messages after their retention period. It must be started. */
   readonly retention: RetentionWorker;
+  /** Worker that prunes the event log. It is already started. */
+  readonly sweeping: { stop(): Promise<void> };
+  /** Stops the maintenance of tables, which runs for the embedded database. */
+  readonly endUpkeep: () => Promise<void>;
   /** Names of the migrations that were applied at this start, oldest first. */
   readonly migrated: readonly string[];
   /** Ends all event streams, stores their positions, stops the workers and closes the database. */
@@ -57,10 +62,18 @@ export interface Running {
 export interface Overrides {
   readonly now?: () => Date;
   readonly log?: Logger;
-  /** Whether to accept a SECRET_KEY other than the one that sealed the API keys, so that they can be replaced. */
+  /** Whether to accept a SECRET_KEY that did not seal the API keys, so that a command can replace the keys. */
   readonly isNewSecretKey?: boolean;
-  /** If true, the database is not migrated. If its migrations differ from those of this version, the start fails. */
+  /**
+   * If true, the database is not migrated, and the start fails if its migrations differ from the migrations of this version.
+   */
   readonly changesNoTables?: boolean;
+}
+
+/** Returns the names of the database and of the schema of the tables, as the database server reports them. */
+async function databaseNames({ db, schema }: Database): Promise<readonly [string, string]> {
+  const [row] = await db.$queryRaw<{ name: string }[]>`SELECT current_database()::text AS name`;
+  return [row?.name ?? '', schema() ?? 'public'];
 }
 
 /**
@@ -68,30 +81,35 @@ export interface Overrides {
  * background tasks.
  *
  * @throws DataDirectoryInUseError if another process has the embedded database open.
- * @throws PooledDatabaseError, StandbyError if the service cannot use the database that DATABASE_URL leads to.
+ * @throws PooledDatabaseError, StandbyError if DATABASE_URL leads to a connection pooler or a standby server.
  * @throws UnusableSchemaError, UnusableDatabaseError if the schema or the database itself cannot be used.
  * @throws NoRightsError if the database role cannot write to the tables.
- * @throws IncompatibleDatabaseError if this version cannot use the database. OutdatedDatabaseError if the database is older and
- *   `changesNoTables` is set.
+ * @throws SealedDatabaseError if the data of the database was copied to another one.
+ * @throws IncompatibleDatabaseError if this version cannot use the database.
+ * @throws OutdatedDatabaseError if the database is older and `changesNoTables` is set.
  * @throws ConfigError if DATA_DIR/secret-key contains no key.
  * @throws WrongSecretKeyError if another key sealed the API keys in the database.
  */
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<Running> {
   const database = await openDatabase(config);
   const { now = () => new Date(), log = openLog(config.logLevel) } = overrides;
-  // The parts of the app on which the event log, its queues and the email worker depend. They need no other part.
+  // The parts of the app that the event log, its queues and the email worker use.
   const base = { config, database, db: database.db, log, now };
   try {
-    // This query is the first, because the ORM has the best error message if the database cannot be reached or refuses the
-    // service.
+    // This query is the first one, because the ORM has the best error message if the database cannot be reached or refuses the
+    // connection.
     await database.db.$queryRaw`SELECT 1`;
     if (config.databaseUrl !== undefined) {
       await requireSessions(config.databaseUrl);
       await requireUsableSettings(database);
     }
+    await requireUnsealed(database);
     if (overrides.changesNoTables === true) await requireMigrated(database);
     const migrated = overrides.changesNoTables === true ? [] : await migrate(config, database);
-    if (config.databaseUrl !== undefined) await requireRights(database);
+    if (config.databaseUrl !== undefined) {
+      await requireRights(database);
+      config.databaseNames = await databaseNames(database);
+    }
     const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
     const epoch = await settleEpoch(base);
     return { ...compose(base, keys, epoch), migrated };
@@ -126,15 +144,22 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     sharedState: new SharedState(),
     connections: new Connections(config),
     accountLimiter: new AccountLimiter(),
-    deliveries: { wake: (at) => deliveries.wake(at) },
+    work: {
+      db: base.db,
+      deliveries: { wake: (at) => deliveries.wake(at) },
+      get app() {
+        return app;
+      },
+    },
   };
   const deliveries = new DeliveryWorker(app);
   const mail = new MailWorker(base);
   const counting = countWorker(base);
   const indexing = indexWorker(base);
   const retention = new RetentionWorker(app);
+  const resealing = resealWorker(app);
   app.hub.start({
-    onEffect(_realmId, effect) {
+    onEffect(_organizationId, effect) {
       if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
     },
     onCutOff: () => app.queues.cutOff(),
@@ -143,6 +168,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   app.queues.start();
   const sweeping = startSweeping(app);
   const endUpkeep = startUpkeep(database, log);
+  if (config.previousSecretKey !== undefined) resealing.start();
   return {
     app,
     deliveries,
@@ -150,10 +176,19 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     counting,
     indexing,
     retention,
+    sweeping,
+    endUpkeep,
     async close() {
-      sweeping.stop();
+      void sweeping.stop();
       await endUpkeep();
-      await Promise.all([deliveries.stop(), mail.stop(), counting.stop(), indexing.stop(), retention.stop()]);
+      await Promise.all([
+        deliveries.stop(),
+        mail.stop(),
+        counting.stop(),
+        indexing.stop(),
+        retention.stop(),
+        resealing.stop(),
+      ]);
       await app.queues.stop();
       app.hub.stop();
       app.rateLimits.close();
@@ -165,7 +200,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
 }
 
 /**
- * Callbacks that mark the messages of a channel as read when a user leaves it: in the change itself, and once its event has an
- * id.
+ * Callbacks that mark the messages of a channel as read when a user leaves the channel. `before` runs within the change,
+ * `atTheEnd` when the event of the change has an id.
  */
 const READ_WHAT_WAS_LEFT = { before: readWhatIsLeft, atTheEnd: readToTheEnd };

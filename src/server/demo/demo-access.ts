@@ -4,7 +4,6 @@ import { cookieName, readCookie, setCookie } from '../../api/cookies.ts';
 import { SIGNED_IN_COOKIE } from '../../api/cross-site.ts';
 import type { Config } from '../../platform/config.ts';
 import { urlOf } from '../../platform/hosts.ts';
-import { isSameSecret } from '../../platform/key-vault.ts';
 
 /** The owner of the demo organization. Pages show the API key of the owner to the user who started the server. */
 export interface DemoOwner {
@@ -15,8 +14,8 @@ export interface DemoOwner {
 }
 
 /**
- * Returns the name of the configured variable because of which no page may show the API key of the demo owner. Undefined if
- * pages can show it.
+ * Returns the name of the environment variable that prevents pages from showing the API key of the demo owner. Undefined if
+ * pages can show the key.
  */
 export function hidesDemoKey({ externalHost, databaseUrl }: Config): 'EXTERNAL_HOST' | 'DATABASE_URL' | undefined {
   if (externalHost !== undefined) return 'EXTERNAL_HOST';
@@ -24,17 +23,19 @@ export function hidesDemoKey({ externalHost, databaseUrl }: Config): 'EXTERNAL_H
 }
 
 /**
- * Returns the start URL. It signs a browser in to the pages as the demo owner. Null if no page may show the API key of the
- * owner. The URL contains a token in its fragment. Browsers never send fragments, so no log, proxy or Referer header contains
- * the token.
+ * Returns the start URL, which signs a browser in to the pages as the demo owner. Null if no page may show the API key of the
+ * owner.
+ *
+ * The fragment of the URL contains a token. Browsers never send fragments, so no log, proxy or Referer header contains the
+ * token.
  */
 export function startUrlOf({ config, keys }: Pick<App, 'config' | 'keys'>): string | null {
   return hidesDemoKey(config) === undefined ? `${urlOf(config, '')}/#start=${keys.token(START)}` : null;
 }
 
 /**
- * Purposes of tokens that are derived from SECRET_KEY: for the start URL, and for the cookie. Both tokens therefore stay valid
- * after a restart.
+ * Purposes of two tokens: the token in the start URL, and the token in the cookie that grants a browser access. Both tokens are
+ * derived from SECRET_KEY, so they stay valid after a restart.
  */
 const START = 'demo start';
 const LET_IN = 'demo browser';
@@ -53,7 +54,11 @@ export class DemoAccess {
     this.owner = owner;
   }
 
-  /** Creates the access to the API key of an owner. @returns Null if there is no owner, or if no page may show the key. */
+  /**
+   * Creates the access to the pages with the API key of an owner.
+   *
+   * @returns Null if there is no owner, or if no page may show the key.
+   */
   static of(app: App, owner: DemoOwner | null): DemoAccess | null {
     return owner === null || hidesDemoKey(app.config) !== undefined ? null : new DemoAccess(app, owner);
   }
@@ -65,14 +70,14 @@ export class DemoAccess {
    */
   enter(token: string): string | undefined {
     const { config, keys } = this.#app;
-    if (!isSameSecret(token, keys.token(START))) return undefined;
+    if (!keys.isToken(token, START)) return undefined;
     return setCookie(cookieName(config, SIGNED_IN_COOKIE), keys.token(LET_IN), { sameSite: 'Strict' });
   }
 
-  /** Returns whether the request comes from a browser that has access. */
+  /** Returns whether the browser that sent a request has access to the pages with the API key of the demo owner. */
   isOpenTo({ headers }: IncomingMessage): boolean {
     const { config, keys } = this.#app;
     const shown = readCookie(headers.cookie, cookieName(config, SIGNED_IN_COOKIE));
-    return shown !== undefined && isSameSecret(shown, keys.token(LET_IN));
+    return shown !== undefined && keys.isToken(shown, LET_IN);
   }
 }

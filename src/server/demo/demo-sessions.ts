@@ -8,13 +8,13 @@ import type { Web } from '../../api/rest/router.ts';
 import { headersOf } from '../../api/sessions.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { Caller } from '../../platform/caller.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { NotFoundError } from '../../platform/errors.ts';
 import { shownUser } from '../operator/commands.ts';
 import type { DemoAccess } from './demo-access.ts';
 
 /**
- * Path of the list of demo users as whom a browser can sign in. The browser must have opened the start URL that the server
- * prints.
+ * Path of the JSON list of the demo users from which the sign-in page lets the visitor choose. The list is empty unless the
+ * browser has opened the start URL that the server prints.
  */
 export const DEMO_PEOPLE_PATH = '/start/people';
 /** Path at which a browser signs in as the demo user with the form field `user_id`. */
@@ -33,7 +33,7 @@ const HEADERS = { 'Cache-Control': 'private, no-store' };
 
 /**
  * Adds the routes that sign a browser in as one of the demo users, without a password. Only browsers that opened the start URL
- * can use them. The session is an ordinary session.
+ * can use these routes. A session that they begin is an ordinary session.
  */
 export function addDemoSessions(web: Web, app: App, demo: DemoAccess): void {
   web.get(DEMO_PEOPLE_PATH, async ({ env }) => {
@@ -56,10 +56,10 @@ function shownPerson(user: User): DemoPerson {
 }
 
 /**
- * Begins a session as the requested demo user, and sets its cookie.
+ * Begins a session as the demo user whose id the form contains, and sets the session cookie.
  *
  * @throws CsrfFailedError if the browser did not open the start URL, or a page of another site sent the request.
- * @throws BadRequestError if no active person of the demo has the id.
+ * @throws NotFoundError if no active person of the demo has the requested id.
  */
 async function begin(
   app: App,
@@ -74,9 +74,11 @@ async function begin(
   const asked = Number(fields.get('user_id'));
   const people = await peopleOf(app, demo);
   const person = people.find(({ id }) => id === asked);
-  if (person === undefined) throw new BadRequestError('No demo user has this user_id');
+  if (person === undefined)
+    throw new NotFoundError('No demo user has this user_id', { type: 'User', id: asked, parameter: 'user_id' });
   const caller = new Caller(incoming, app.config.trustedProxies);
   const setCookie = (cookie: string) => void outgoing.appendHeader('set-cookie', cookie);
-  await beginSession({ app, caller }, await readAccount(app.db, person.realmId, person.id), { header, setCookie });
+  const account = await readAccount(app.db, person.organizationId, person.id);
+  await beginSession({ app, work: app.work, caller }, account, { header, setCookie });
   return new Response(null, { status: 204, headers: HEADERS });
 }

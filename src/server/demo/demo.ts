@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { App, Ctx } from '../../access/context.ts';
 import { actAs } from '../../access/sign-in.ts';
 import { createBot } from '../../administration/bots/service.ts';
-import { createRealm, openRealm, UNFINISHED } from '../../administration/organization/service.ts';
-import { updateRealm } from '../../administration/organization/update.ts';
+import { createOrganization, openOrganization, UNFINISHED } from '../../administration/organization/service.ts';
+import { updateOrganization } from '../../administration/organization/update.ts';
 import { archiveChannel } from '../../channels/archive.ts';
 import { createChannel } from '../../channels/create.ts';
 import { createChannelFolder } from '../../channels/folders/service.ts';
-import type { User } from '../../generated/prisma/client.ts';
+import { Prisma, type User } from '../../generated/prisma/client.ts';
 import { createDrafts } from '../../messages/drafts/service.ts';
 import { createSavedSnippet } from '../../messages/snippets/service.ts';
 import { holdingLock } from '../../platform/db/advisory-lock.ts';
@@ -24,11 +24,11 @@ interface DemoFile {
   readonly url: string;
   /** URL that signs a browser in to the pages as the demo owner. Null if no page can show the API key of the owner. */
   readonly start_url: string | null;
-  readonly realm: string;
+  readonly organization: string;
   readonly users: readonly ShownUser[];
 }
 
-const REALM_NAME = 'Harbour Works';
+const ORGANIZATION_NAME = 'Harbour Works';
 const OWNER_NAME = 'Iris Haddad';
 
 /** All people of the demo except the owner, in the order of the demo file. */
@@ -46,38 +46,42 @@ const PEOPLE = [
  * starts update the file with the current URLs and keys.
  *
  * The organization stays deactivated until it is complete and the file is written. If a start finds it deactivated, an earlier
- * start crashed. The start then deletes all data, which is only this organization, and creates the demo again.
+ * start crashed. The database then contains no other organization, so all data is deleted, and the demo is created again.
  *
  * @returns The owner of the demo. Null if this data directory has no demo.
  */
 export async function prepareDemo(app: App): Promise<DemoOwner | null> {
   if (!app.config.demo) return null;
   await holdingLock(app.config, 'demo', async () => {
-    const realms = await app.db.realm.findMany({ select: { deactivatedAt: true }, take: 2 });
-    const [only] = realms;
-    if (realms.length === 1 && only?.deactivatedAt?.getTime() === UNFINISHED.getTime()) {
+    const organizations = await app.db.organization.findMany({ select: { deactivatedAt: true }, take: 2 });
+    const [only] = organizations;
+    if (organizations.length === 1 && only?.deactivatedAt?.getTime() === UNFINISHED.getTime()) {
       app.log.warn('demo organization was incomplete after the previous start, creating it again');
       await clearDatabase(app);
       await makeDemo(app);
     }
-    if (realms.length === 0) await makeDemo(app);
+    if (organizations.length === 0) await makeDemo(app);
   });
   return refreshDemoFile(app);
 }
 
 /**
- * Deletes all data. Every table references `realm`, except the three others listed here: they belong to the event log, and have
- * no foreign keys, so that they are fast to write.
+ * Deletes the data of all organizations: empties `realm` and every table with a column `realm_id`. The tables are read from the
+ * catalog, because foreign keys do not connect all of them with `realm`.
  */
-async function clearDatabase({ db }: App): Promise<void> {
-  await db.$executeRaw`TRUNCATE realm, event, subscription_period, deleted_message RESTART IDENTITY CASCADE`;
+export async function clearDatabase({ db }: Pick<App, 'db'>): Promise<void> {
+  const tables = await db.$queryRaw<{ name: string }[]>`
+    SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'realm_id'
+    WHERE c.relkind = 'r' AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND NOT a.attisdropped`;
+  const names = ['realm', ...tables.map(({ name }) => name)].join(', ');
+  await db.$executeRaw`TRUNCATE ${Prisma.raw(names)} RESTART IDENTITY CASCADE`;
 }
 
-/** Creates the demo by calling the services, so that its event log is like that of a real organization. */
+/** Creates the demo by calling the services, so that its event log is as complete as in a real organization. */
 async function makeDemo(app: App): Promise<void> {
-  const { realm, owner, people } = await createRealm(app, {
+  const { organization, owner, people } = await createOrganization(app, {
     subdomain: '',
-    name: REALM_NAME,
+    name: ORGANIZATION_NAME,
     owner: { fullName: OWNER_NAME, email: 'iris@example.com' },
     people: PEOPLE,
     unfinished: true,
@@ -86,7 +90,7 @@ async function makeDemo(app: App): Promise<void> {
   if (!mona || !bela || !cleo || !dana || !gus) throw new Error('A demo user is missing');
   const asOwner = await actAs(app, owner.user);
   // Read receipts are off by default in every organization, but the demo shows all features.
-  await updateRealm(asOwner, { settings: { enable_read_receipts: true } });
+  await updateOrganization(asOwner, { settings: { enable_read_receipts: true } });
   const bot = await createBot(asOwner, { fullName: 'Build Bot', shortName: 'build' });
   const everyone = [owner, ...people, bot].map(({ user }) => user.id);
   const channels = await makeChannels(asOwner, {
@@ -99,8 +103,8 @@ async function makeDemo(app: App): Promise<void> {
   await makeNotes(app, { iris: owner.user, bela, cleo, dana }, channels);
   await makeMessages(app, { iris: owner.user, mona, bela, cleo, gus }, channels);
   const users = [owner, ...people, bot].map(({ user, apiKey }) => shownUser(user, apiKey));
-  writeDemoFile(app, { url: urlOf(app.config, realm.subdomain), realm: realm.name, users });
-  await openRealm(app, realm.id);
+  writeDemoFile(app, { url: urlOf(app.config, organization.subdomain), organization: organization.name, users });
+  await openOrganization(app, organization.id);
 }
 
 type Team = 'everyone' | 'members' | 'leads' | 'project';
@@ -167,7 +171,7 @@ async function makeNotes(
   await createDrafts(await actAs(app, dana), [{ type: '', to: [], topic: '', content: 'Ask about the printer' }]);
 }
 
-/** Returns the path of the demo file. */
+/** Returns the path of the demo file, which contains the URLs of the demo and the credentials of its users. */
 export const demoFile = ({ config }: Pick<App, 'config'>): string => join(config.dataDir, 'demo.json');
 
 /** Writes the demo file atomically. Only the operating system user that runs the server can read it. */
@@ -189,8 +193,8 @@ function readDemoFile(app: App): DemoFile | undefined {
 }
 
 /**
- * Updates the demo file, and returns the owner of the demo. The file must belong to this database, so at least one API key in
- * it must be valid. Otherwise, another user who has the id of the demo owner in this database would be shown as the owner.
+ * Updates the demo file, and returns the owner of the demo. At least one API key in the file must be valid, which shows that
+ * the file belongs to this database. Otherwise another user with the id of the demo owner could be taken for the owner.
  *
  * @returns Null if there is no demo, or if the file belongs to another database.
  */
@@ -199,7 +203,7 @@ export async function refreshDemoFile(app: App): Promise<DemoOwner | null> {
   if (demo === undefined) return null;
   const rows = await app.db.user.findMany({
     where: { id: { in: demo.users.map(({ user_id }) => user_id) }, isActive: true },
-    include: { apiKey: true, realm: true },
+    include: { apiKey: true, organization: true },
   });
   const users = demo.users.flatMap((known) => {
     const row = rows.find(({ id, email }) => id === known.user_id && email === known.email);
@@ -207,10 +211,10 @@ export async function refreshDemoFile(app: App): Promise<DemoOwner | null> {
   });
   const good = users.find(({ known, hash }) => hash.equals(app.keys.hash(known.api_key)));
   if (good === undefined) return null;
-  const ours = users.filter(({ row }) => row.realmId === good.row.realmId);
+  const ours = users.filter(({ row }) => row.organizationId === good.row.organizationId);
   const shown = ours.map(({ row, sealed }) => shownUser(row, app.keys.open(sealed)));
-  const { realm } = good.row;
-  writeDemoFile(app, { url: urlOf(app.config, realm.subdomain), realm: realm.name, users: shown });
+  const { organization } = good.row;
+  writeDemoFile(app, { url: urlOf(app.config, organization.subdomain), organization: organization.name, users: shown });
   const owner = shown.find(({ role }) => role === 'owner');
   const userIds = shown.map(({ user_id }) => user_id);
   return owner === undefined ? null : { email: owner.email, apiKey: owner.api_key, userIds };

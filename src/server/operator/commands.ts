@@ -4,23 +4,24 @@ import { actAs, rotateKey } from '../../access/sign-in.ts';
 import { createBot } from '../../administration/bots/service.ts';
 import { deactivateBotOf, deactivateUser, reactivateUser } from '../../administration/deactivation/service.ts';
 import type { NewUser } from '../../administration/new-user.ts';
-import { createRealm, listRealms } from '../../administration/organization/service.ts';
+import { createOrganization, listOrganizations } from '../../administration/organization/service.ts';
 import { replacePassword } from '../../administration/sign-in/password-change.ts';
 import { addUser, updateUser } from '../../administration/users/service.ts';
-import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { findUserByEmail } from '../../people/users.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 import { renewSealed } from '../secret-key.ts';
+import { createBackup } from './backup.ts';
 import { examine } from './doctor.ts';
 import { endQueue, shownQueues } from './queues.ts';
 import { repairArgs, repairTimes } from './times.ts';
 
 /**
- * A command for the operator. If a server is running, the command line sends it to the server, otherwise it runs the command
- * itself.
+ * A command for the operator. If a server is running, the command line sends the command to that server. Otherwise the command
+ * line runs the command itself.
  */
 export interface Command {
   readonly name: string;
@@ -42,7 +43,7 @@ function command<S extends z.ZodObject>(
 function parse<S extends z.ZodObject>(args: S, given: unknown): z.output<S> {
   const parsed = args.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw new BadRequestError(
+  throw new ValidationError(
     parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`).join('\n'),
   );
 }
@@ -56,6 +57,9 @@ const ROLE_NUMBERS = {
 } as const;
 type RoleName = keyof typeof ROLE_NUMBERS;
 const roleName = z.enum(Object.keys(ROLE_NUMBERS) as [RoleName, ...RoleName[]]);
+
+/** A path, which the command line resolves, because the working directory of the server can be another one. */
+export const filePath = z.string().describe('path of the backup').meta({ isPath: true });
 
 const org = z.string().default('').describe('subdomain of the organization; default: the root domain');
 const user = z.string().describe('email address or id of the user');
@@ -74,7 +78,7 @@ const person = z.strictObject({
 });
 type Person = z.output<typeof person>;
 
-/** A user in the form in which commands print it and DATA_DIR/demo.json stores it. */
+/** A user as commands print it and as DATA_DIR/demo.json stores it. */
 export interface ShownUser {
   readonly role: string;
   readonly email: string;
@@ -82,7 +86,7 @@ export interface ShownUser {
   readonly api_key: string;
 }
 
-/** Returns a user in the form in which commands print it. `role` is "bot" for any bot. */
+/** Returns a user as commands print it. `role` is "bot" for any bot. */
 export function shownUser(user: User, apiKey: string): ShownUser {
   return { role: roleWord(user), email: user.email, user_id: user.id, api_key: apiKey };
 }
@@ -90,7 +94,7 @@ export function shownUser(user: User, apiKey: string): ShownUser {
 const roleWord = ({ role, botType }: User) =>
   botType !== null ? 'bot' : (Object.entries(ROLE_NUMBERS).find(([, number]) => number === role)?.[0] ?? String(role));
 
-/** Name of the only command that accepts a SECRET_KEY other than the one that sealed the API keys in the database. */
+/** Name of the only command that accepts a SECRET_KEY that did not seal the API keys in the database. */
 export const RENEW_SECRET_KEY = 'secret-key renew';
 
 /** All commands, in the order of the help text. */
@@ -107,11 +111,14 @@ export const commands: readonly Command[] = [
       people: z.array(person).default([]).describe('other users: [{"role", "name", "email"?, "bot"?, "password"?}, …]'),
       ifMissing,
     }),
-    createOrganization,
+    createMissingOrganization,
   ),
   command('org list', 'list the organizations', z.strictObject({}), async (app) => {
-    const realms = await listRealms(app);
-    return realms.map((realm) => ({ ...shownRealm(app, realm), users: realm.userCount }));
+    const organizations = await listOrganizations(app);
+    return organizations.map((organization) => ({
+      ...shownOrganization(app, organization),
+      users: organization.userCount,
+    }));
   }),
   command(
     'user create',
@@ -129,10 +136,10 @@ export const commands: readonly Command[] = [
       ifMissing,
     }),
     async (app, { name, email, role, password, placeholder, ifMissing, ...at }) => {
-      const realm = await realmAt(app, at.org);
-      const known = ifMissing ? await findUserByEmail(app.db, realm.id, email) : null;
+      const organization = await organizationAt(app, at.org);
+      const known = ifMissing ? await findUserByEmail(app.db, organization.id, email) : null;
       if (known !== null) return { ...(await withKey(app, known)), created: false };
-      const made = await addUser({ app, realmId: realm.id }, realm, {
+      const made = await addUser({ app, work: app.work, organizationId: organization.id }, organization, {
         email,
         fullName: name,
         role: ROLE_NUMBERS[role],
@@ -143,8 +150,11 @@ export const commands: readonly Command[] = [
     },
   ),
   command('user list', 'list the users', z.strictObject({ org }), async (app, at) => {
-    const realm = await realmAt(app, at.org);
-    const users = await app.db.user.findMany({ where: { realmId: realm.id, isSystem: false }, orderBy: { id: 'asc' } });
+    const organization = await organizationAt(app, at.org);
+    const users = await app.db.user.findMany({
+      where: { organizationId: organization.id, isSystem: false },
+      orderBy: { id: 'asc' },
+    });
     return users.map((user) => ({
       user_id: user.id,
       role: roleWord(user),
@@ -163,13 +173,16 @@ export const commands: readonly Command[] = [
       revoke: z.boolean().default(false).describe('revoke the right'),
     }),
     async (app, { right, revoke, ...at }) => {
-      const { id, realmId } = await userAt(app, at);
+      const { id, organizationId } = await userAt(app, at);
       const columns = {
         can_create_users: 'canCreateUsers',
         can_change_user_emails: 'canChangeUserEmails',
         can_forge_sender: 'canForgeSender',
       } as const;
-      await app.db.user.update({ where: { realmId_id: { realmId, id } }, data: { [columns[right]]: !revoke } });
+      await app.db.user.update({
+        where: { organizationId_id: { organizationId, id } },
+        data: { [columns[right]]: !revoke },
+      });
       return { user_id: id, [right]: !revoke };
     },
   ),
@@ -216,7 +229,7 @@ export const commands: readonly Command[] = [
     z.strictObject({ org, user }),
     async (app, at) => {
       const user = await userAt(app, at);
-      return shownUser(user, await rotateKey({ app, realmId: user.realmId }, user.id));
+      return shownUser(user, await rotateKey({ app, work: app.work, organizationId: user.organizationId }, user.id));
     },
   ),
   command(
@@ -239,9 +252,9 @@ export const commands: readonly Command[] = [
     'list the live event queues, the one furthest behind first',
     z.strictObject({ org, user: user.optional() }),
     async (app, { org, user }) => {
-      const { id: realmId } = await realmAt(app, org);
+      const { id: organizationId } = await organizationAt(app, org);
       return shownQueues(app, {
-        realmId,
+        organizationId,
         ...(user !== undefined && { userId: (await userAt(app, { org, user })).id }),
       });
     },
@@ -250,7 +263,13 @@ export const commands: readonly Command[] = [
     'queue end',
     'end an event queue; its client is notified and registers a new one',
     z.strictObject({ org, queue: z.string().describe('id of the queue') }),
-    async (app, { org, queue }) => endQueue(app, { realmId: (await realmAt(app, org)).id }, queue),
+    async (app, { org, queue }) => endQueue(app, { organizationId: (await organizationAt(app, org)).id }, queue),
+  ),
+  command(
+    'backup create',
+    'write a backup of the embedded database while the service uses it',
+    z.strictObject({ file: filePath }),
+    (app, { file }) => createBackup(app, file),
   ),
   command(
     'log new-epoch',
@@ -287,20 +306,23 @@ interface NewOrganization {
   readonly ifMissing: boolean;
 }
 
-async function createOrganization(app: App, input: NewOrganization): Promise<object> {
+async function createMissingOrganization(app: App, input: NewOrganization): Promise<object> {
   const { subdomain, name, ifMissing } = input;
-  const known = ifMissing ? await app.db.realm.findUnique({ where: { subdomain } }) : null;
+  const known = ifMissing ? await app.db.organization.findUnique({ where: { subdomain } }) : null;
   if (known !== null) {
-    const users = await app.db.user.findMany({ where: { realmId: known.id, isSystem: false }, orderBy: { id: 'asc' } });
+    const users = await app.db.user.findMany({
+      where: { organizationId: known.id, isSystem: false },
+      orderBy: { id: 'asc' },
+    });
     const shown = await Promise.all(users.map((user) => withKey(app, user)));
-    return { ...shownRealm(app, known), users: shown, created: false };
+    return { ...shownOrganization(app, known), users: shown, created: false };
   }
   const people = peopleOf(input);
   const owner = people.find(({ role, bot }) => role === 'owner' && !bot);
   if (owner === undefined)
-    throw new BadRequestError('An organization needs an owner: give --owner-name and --owner-email');
+    throw new ValidationError('An organization needs an owner: give --owner-name and --owner-email');
   const others = people.filter((person) => person !== owner);
-  const made = await createRealm(app, {
+  const made = await createOrganization(app, {
     subdomain,
     name,
     owner: toNewUser(owner, subdomain),
@@ -310,7 +332,7 @@ async function createOrganization(app: App, input: NewOrganization): Promise<obj
     const { user, apiKey } = person === owner ? made.owner : (made.people[others.indexOf(person)] ?? made.owner);
     return { ...shownUser(user, apiKey), name: user.fullName };
   });
-  return { ...shownRealm(app, made.realm), users, created: true };
+  return { ...shownOrganization(app, made.organization), users, created: true };
 }
 
 function peopleOf({ ownerName, ownerEmail, ownerPassword, people }: NewOrganization): readonly Person[] {
@@ -334,21 +356,21 @@ const shownState = (user: User) => ({
 });
 
 /**
- * Returns a context for actions that only an owner of the organization can take. The operator acts as its first active owner,
- * and events show that owner as the actor.
+ * Returns a context for actions that require an owner of the organization. The operator acts as the active owner with the
+ * lowest id, and events show that owner as the actor.
  *
- * @throws BadRequestError if the organization has no active owner.
+ * @throws NotFoundError if the organization has no active owner.
  */
-async function asOwner(app: App, { realmId }: User): Promise<Ctx> {
-  const where = { realmId, role: OWNER, isActive: true, botType: null, isSystem: false };
+async function asOwner(app: App, { organizationId }: User): Promise<Ctx> {
+  const where = { organizationId, role: OWNER, isActive: true, botType: null, isSystem: false };
   const owner = await app.db.user.findFirst({ where, orderBy: { id: 'asc' } });
-  if (owner === null) throw new BadRequestError('The organization has no active owner');
+  if (owner === null) throw new NotFoundError('The organization has no active owner');
   return actAs(app, owner);
 }
 
 /**
- * Returns a made-up email address for a person who has none. The top-level domain "example" is reserved, so no email can be
- * delivered.
+ * Returns an invented email address for a person who has none. The top-level domain "example" is reserved, so no email can be
+ * delivered to it.
  */
 function addressFor({ name, bot }: Person, subdomain: string): string {
   const local = name
@@ -359,17 +381,17 @@ function addressFor({ name, bot }: Person, subdomain: string): string {
   return `${local || 'user'}${bot ? '-bot' : ''}@${subdomain === '' ? 'team' : subdomain}.example`;
 }
 
-const shownRealm = ({ config }: App, realm: Realm) => ({
-  realm_id: realm.id,
-  subdomain: realm.subdomain,
-  name: realm.name,
-  url: urlOf(config, realm.subdomain),
+const shownOrganization = ({ config }: App, organization: Organization) => ({
+  realm_id: organization.id,
+  subdomain: organization.subdomain,
+  name: organization.name,
+  url: urlOf(config, organization.subdomain),
 });
 
-async function realmAt({ db }: App, subdomain: string): Promise<Realm> {
-  const realm = await db.realm.findUnique({ where: { subdomain } });
-  if (realm !== null) return realm;
-  throw new BadRequestError(
+async function organizationAt({ db }: App, subdomain: string): Promise<Organization> {
+  const organization = await db.organization.findUnique({ where: { subdomain } });
+  if (organization !== null) return organization;
+  throw new NotFoundError(
     subdomain === ''
       ? 'The root domain has no organization: select one with --org'
       : `There is no organization ${subdomain}`,
@@ -377,19 +399,19 @@ async function realmAt({ db }: App, subdomain: string): Promise<Realm> {
 }
 
 async function userAt(app: App, at: { org: string; user: string }): Promise<User> {
-  const found = await findUser(app, await realmAt(app, at.org), at.user);
-  if (found === null) throw new BadRequestError(`There is no user ${at.user}`);
+  const found = await findUser(app, await organizationAt(app, at.org), at.user);
+  if (found === null) throw new NotFoundError(`There is no user ${at.user}`);
   return found;
 }
 
-async function findUser({ db }: App, { id: realmId }: Realm, idOrEmail: string): Promise<User | null> {
-  if (/^\d{1,9}$/.test(idOrEmail)) return db.user.findFirst({ where: { realmId, id: Number(idOrEmail) } });
-  return findUserByEmail(db, realmId, idOrEmail);
+async function findUser({ db }: App, { id: organizationId }: Organization, idOrEmail: string): Promise<User | null> {
+  if (/^\d{1,9}$/.test(idOrEmail)) return db.user.findFirst({ where: { organizationId, id: Number(idOrEmail) } });
+  return findUserByEmail(db, organizationId, idOrEmail);
 }
 
 async function withKey({ db, keys }: App, user: User): Promise<ShownUser> {
   const { sealed } = await db.apiKey.findUniqueOrThrow({
-    where: { realmId_userId: { realmId: user.realmId, userId: user.id } },
+    where: { organizationId_userId: { organizationId: user.organizationId, userId: user.id } },
   });
   return shownUser(user, keys.open(sealed));
 }

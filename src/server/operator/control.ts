@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { App } from '../../access/context.ts';
 import { makeDataDirectory } from '../../platform/db/private-files.ts';
-import { BadRequestError, ChatError } from '../../platform/errors.ts';
+import { ChatError, NotFoundError } from '../../platform/errors.ts';
 import { commands } from './commands.ts';
 
 /** A request on the command socket. Requests and replies are each one line of JSON. */
@@ -21,7 +21,7 @@ export class NoServerError extends Error {
   override name = 'NoServerError';
 }
 
-/** The error if the server refused or failed to execute a command. The message is that of the server. */
+/** The error if the server refused a command, or the command failed. Contains the message of the server. */
 export class CommandFailedError extends Error {
   override name = 'CommandFailedError';
 }
@@ -30,8 +30,8 @@ export class CommandFailedError extends Error {
 const MAX_PATH_BYTES = 104;
 
 /**
- * Returns the path of the server's command socket, relative or absolute, whichever is shorter. Undefined if both are too long
- * for a socket.
+ * Returns the path of the server's command socket: relative or absolute, whichever is shorter. Undefined if even the shorter
+ * path is too long for a socket.
  */
 function socketPath(dataDir: string): string | undefined {
   const path = join(dataDir, 'control.sock');
@@ -42,10 +42,10 @@ function socketPath(dataDir: string): string | undefined {
 
 /**
  * Accepts commands at the Unix socket DATA_DIR/control.sock. Only the user that runs the server can write to it. Only one
- * process can open the embedded database, so the command line accesses it through this socket.
+ * process can open the embedded database, so the command line accesses the database through this socket.
  *
- * With PostgreSQL, several servers can share a data directory. The first server accepts the commands; for the others, this
- * function does nothing.
+ * With PostgreSQL, several servers can share a data directory. Only the first of them accepts commands. On the other servers,
+ * this function does nothing.
  */
 export async function openControl(app: App): Promise<{ close(): void }> {
   const { dataDir } = app.config;
@@ -56,7 +56,7 @@ export async function openControl(app: App): Promise<{ close(): void }> {
     return { close() {} };
   }
   if (await isAnswered(path)) return { close() {} };
-  // The file remains if a previous server ended unexpectedly.
+  // The socket file remains if a previous server ended unexpectedly.
   rmSync(path, { force: true });
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -66,7 +66,8 @@ export async function openControl(app: App): Promise<{ close(): void }> {
     void serve(app, socket);
   });
   const listening = new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject));
-  // `listen` creates the file, so the umask is set before. Other users must never have access to it, not even until a chmod.
+  // `listen` creates the socket file. The umask is set before, so that other users cannot access the file at any time. Until a
+  // later chmod, they could access the file.
   const umask = process.umask(0o177);
   server.listen(path);
   process.umask(umask);
@@ -81,7 +82,7 @@ export async function openControl(app: App): Promise<{ close(): void }> {
 
 /**
  * Executes the commands of a connection one after another, because later commands of a script may need the results of earlier
- * ones.
+ * commands.
  */
 async function serve(app: App, socket: Socket): Promise<void> {
   try {
@@ -113,11 +114,11 @@ async function answer(app: App, line: string): Promise<Reply> {
 /**
  * Executes a command, and returns its result.
  *
- * @throws BadRequestError for an unknown name or invalid arguments, and the errors of the command.
+ * @throws NotFoundError for an unknown name, ValidationError for invalid arguments, and the errors of the command.
  */
 export function runCommand(app: App, name: string, args: unknown): Promise<object> {
   const command = commands.find((known) => known.name === name);
-  if (command === undefined) throw new BadRequestError(`Unknown command "${name}"`);
+  if (command === undefined) throw new NotFoundError(`Unknown command "${name}"`);
   return command.run(app, args);
 }
 

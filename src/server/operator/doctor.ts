@@ -4,7 +4,9 @@ import type { App } from '../../access/context.ts';
 import type { Config } from '../../platform/config.ts';
 import { openDatabase } from '../../platform/db/client.ts';
 import { requireMigrated } from '../../platform/db/migrate.ts';
+import { requireUnsealed } from '../../platform/db/seal.ts';
 import { countOpened } from '../secret-key.ts';
+import { leftDataWarning } from './left-data.ts';
 import { checkAddress, checkDisk, checkMail, checkRedis } from './reach.ts';
 import { checkTimes } from './times.ts';
 
@@ -15,7 +17,7 @@ interface Finding {
   readonly detail: string;
 }
 
-/** The parts of a service that checks use without reading its tables. */
+/** The parts of the app that a check can use if it does not read the tables of the service. */
 type Examined = Pick<App, 'config' | 'database' | 'db'>;
 
 interface Findings {
@@ -32,7 +34,7 @@ export async function examine(app: App): Promise<Findings> {
 }
 
 /**
- * Runs the checks that do not read tables, for a database with the migrations of an older or newer version. Changes nothing.
+ * Runs the checks that do not read tables, for a sealed database, and for one of an older or newer version. Changes nothing.
  * The result is never `ok`.
  */
 export async function examineOtherVersion(config: Config): Promise<Findings> {
@@ -42,7 +44,7 @@ export async function examineOtherVersion(config: Config): Promise<Findings> {
     const findings: Finding[] = [];
     for (const [check, look] of CHECKS) findings.push(await find(check, () => look(examined)));
     for (const [check] of CHECKS_OF_TABLES) {
-      findings.push({ check, ok: false, detail: 'not checked: the database has the migrations of another version' });
+      findings.push({ check, ok: false, detail: 'not checked: this version cannot use the database as it is' });
     }
     return { ok: false, findings };
   } finally {
@@ -58,6 +60,7 @@ const CHECKS: readonly (readonly [string, (examined: Examined) => string | Promi
   ['runtime', () => `Node ${process.version}`],
   ['data directory', checkDataDirectory],
   ['database', checkDatabase],
+  ['seal', checkSeal],
   ['migrations', checkMigrations],
   ['disk', checkDisk],
   ['redis', checkRedis],
@@ -91,6 +94,12 @@ async function checkDatabase({ database }: Examined): Promise<string> {
   return `${database.kind}, ${row?.version.split(' ').slice(0, 2).join(' ')}${schema}`;
 }
 
+/** Checks that the data of the database was not copied to another one. */
+async function checkSeal({ database }: Examined): Promise<string> {
+  await requireUnsealed(database);
+  return 'not sealed';
+}
+
 async function checkMigrations({ database }: Examined): Promise<string> {
   return `${await requireMigrated(database)} applied`;
 }
@@ -100,13 +109,20 @@ async function checkMigrations({ database }: Examined): Promise<string> {
  * authenticate but can no longer be displayed.
  */
 async function checkSecretKey(app: App): Promise<string> {
-  const { opened, closed } = await countOpened(app);
-  if (closed === 0) return opened === 0 ? 'there are no API keys yet' : `opens all API keys (${opened})`;
+  const { opened, closed, previous } = await countOpened(app);
+  if (closed === 0) {
+    if (opened === 0) return 'there are no API keys yet';
+    const rest = previous === 0 ? 'none with SECRET_KEY_PREVIOUS' : `${previous} with SECRET_KEY_PREVIOUS`;
+    return `opens all API keys (${opened})${app.config.previousSecretKey === undefined ? '' : `; ${rest}`}`;
+  }
   throw new Error(`cannot open ${closed} of ${opened + closed} API keys: "secret-key renew" replaces them`);
 }
 
-async function checkOrganizations({ db }: App): Promise<string> {
-  const count = await db.realm.count({ where: { deactivatedAt: null } });
+async function checkOrganizations(app: App): Promise<string> {
+  const warning = await leftDataWarning(app);
+  if (warning !== undefined) throw new Error(warning);
+  const { db } = app;
+  const count = await db.organization.count({ where: { deactivatedAt: null } });
   if (count === 0) throw new Error('there is none: create one with "org create"');
   return String(count);
 }

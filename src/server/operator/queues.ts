@@ -1,10 +1,10 @@
 import type { App } from '../../access/context.ts';
 import { listLiveQueues } from '../../events/live-queues.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { NotFoundError } from '../../platform/errors.ts';
 
 interface Place {
-  readonly realmId: number;
-  /** If absent, the queues of all users of the organization are listed. */
+  readonly organizationId: number;
+  /** Id of the user whose queues are listed. If absent, the queues of all users of the organization are listed. */
   readonly userId?: number;
 }
 
@@ -22,15 +22,15 @@ export async function shownQueues(app: App, place: Place): Promise<object[]> {
 }
 
 /**
- * Ends a queue, in the same way as its owner's client would. The reader of the queue is notified, whatever node it is connected
- * to.
+ * Ends an event queue, as the client of the queue can. The reader of the queue is notified, even if it is connected to another
+ * node.
  *
- * @throws BadRequestError if there is no such live queue.
+ * @throws NotFoundError if there is no such live queue.
  */
-export async function endQueue(app: App, { realmId }: Place, queueId: string): Promise<object> {
-  const queue = (await listLiveQueues(app, { realmId })).find(({ id }) => id === queueId);
-  if (queue === undefined) throw new BadRequestError(`There is no live queue ${queueId}`);
+export async function endQueue(app: App, { organizationId }: Place, queueId: string): Promise<object> {
+  const queue = (await listLiveQueues(app, { organizationId })).find(({ id }) => id === queueId);
+  if (queue === undefined) throw new NotFoundError(`There is no live queue ${queueId}`);
   const { userId, clientName } = queue;
-  await app.queues.delete({ viewer: { id: userId, realm: { id: realmId }, clientName } }, queueId);
+  await app.queues.delete({ viewer: { id: userId, organization: { id: organizationId }, clientName } }, queueId);
   return { queue_id: queueId, user_id: userId, ended: true };
 }

@@ -17,8 +17,8 @@ const LEAST_FREE_BYTES = 512 * 2 ** 20;
 const took = (since: number) => `${(performance.now() - since).toFixed(1)} ms`;
 
 /**
- * Redis script that writes a key, like the scripts of the rate limits. It is called with several keys, which are in different
- * slots of a cluster.
+ * Redis script that writes a key, like the scripts of the rate limits. It is executed for `KEYS` different keys, so that
+ * several nodes of a Redis cluster execute it.
  */
 const WRITE = "redis.call('SET', KEYS[1], '1', 'PX', 1000) return 1";
 const KEYS = 16;
@@ -45,6 +45,8 @@ export async function checkRedis({ config }: Pick<App, 'config'>): Promise<strin
     await redis.ping();
     const time = took(asked);
     await requireCommands(redis, redisPrefix(config));
+    // The client continues if the server refuses the database of the URL, and uses another one.
+    if (reason !== undefined) throw refused(reason);
     return `replied in ${time}`;
   } catch (error) {
     if (error instanceof RefusedCommandError) throw error;
@@ -59,14 +61,16 @@ class RefusedCommandError extends Error {
   override name = 'RefusedCommandError';
 }
 
+const refused = ({ message }: Error) =>
+  new RefusedCommandError(`replies, but refuses a command that the service needs: ${message}`);
+
 async function requireCommands(redis: Redis, prefix: string): Promise<void> {
   try {
     const keys = Array.from({ length: KEYS }, (_, i) => `${prefix}doctor:${i}`);
     await Promise.all(keys.map((key) => redis.eval(WRITE, 1, key)));
     await redis.publish(`${prefix}doctor`, '');
   } catch (error) {
-    const { message } = error as Error;
-    throw new RefusedCommandError(`replies, but refuses a command that the service needs: ${message}`);
+    throw refused(error as Error);
   }
 }
 

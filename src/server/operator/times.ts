@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../../access/context.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ConflictError, ValidationError } from '../../platform/errors.ts';
 
 // Earlier versions wrote times through the ORM in the time zone of the database session, so the stored times were shifted by
 // the UTC offset. The session time zone is now always UTC. A row is repaired only if such a version certainly wrote it last.
@@ -28,13 +28,11 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 
 const UTC = new Set(['utc', 'etc/utc', 'gmt', 'etc/gmt', 'uct', 'etc/uct', 'zulu', 'etc/zulu', 'universal']);
 
-/**
- * The time zone by whose offset times were shifted. If `since` is null, all values are repaired, otherwise only values from
- * that time on.
- */
+/** The time zone whose UTC offset shifted the stored times. */
 interface Shift {
   /** Name of the time zone, as the database spells it. */
   readonly zone: string;
+  /** Only values from this time on are repaired. Null: all values. */
   readonly since: Date | null;
 }
 
@@ -46,13 +44,14 @@ interface Shifted {
   readonly example: string;
 }
 
-/** Returns an SQL expression for the intended time of a stored, shifted time. */
+/** Returns an SQL expression that computes the intended time from a stored time that was shifted. */
 const meant = (column: Prisma.Sql, { zone }: Shift) => Prisma.sql`(${column} AT TIME ZONE ${zone} AT TIME ZONE 'UTC')`;
 const stored = (value: Prisma.Sql, { zone }: Shift) => Prisma.sql`(${value} AT TIME ZONE 'UTC' AT TIME ZONE ${zone})`;
 
 /**
- * Returns an SQL condition: an earlier version can have stored the value, and the value has only one possible meaning. When
- * clocks go forward, a value in one particular hour can come from two different times, so values in that hour are excluded.
+ * Returns an SQL condition. It is true if an earlier version can have stored the value, and the value has only one possible
+ * meaning. When clocks go forward, a value in one particular hour can come from two different times, so values in that hour are
+ * excluded.
  */
 function isShifted(column: Prisma.Sql, shift: Shift): Prisma.Sql {
   const value = meant(column, shift);
@@ -69,8 +68,8 @@ const named = (name: string) => Prisma.raw(`"${name}"`);
 const isOld = Prisma.sql`age(t.xmin) > (SELECT age(m.xmin) FROM _prisma_migrations m WHERE m.migration_name = ${FIRST_IN_UTC})`;
 
 /**
- * Returns whether the order in which rows were written is still known. It is not in a database that was restored from a dump,
- * because one transaction wrote all rows of a table.
+ * Returns whether it is known in which order rows were written. After a restore from a dump it is unknown, because one
+ * transaction wrote all rows of a table.
  */
 async function isOrderKnown({ db }: Pick<App, 'db'>): Promise<boolean> {
   const [row] = await db.$queryRaw<{ known: boolean }[]>`
@@ -80,8 +79,8 @@ async function isOrderKnown({ db }: Pick<App, 'db'>): Promise<boolean> {
 }
 
 /**
- * Returns the time zone of sessions before the service sets it. It is configured for the connection, the role, the database or
- * the server.
+ * Returns the time zone that sessions have before the service sets it. It is configured for the connection, the role, the
+ * database or the server.
  */
 async function zoneOfDatabase({ db }: Pick<App, 'db'>): Promise<string> {
   const [row] = await db.$queryRaw<{ zone: string }[]>`
@@ -163,27 +162,28 @@ export const repairArgs = z.strictObject({
 });
 
 /**
- * Shows or corrects the shifted times that earlier versions stored. It is idempotent: after a correction, the row no longer
- * counts as written by an earlier version.
+ * Shows or corrects the times that earlier versions stored shifted by the offset of the database's time zone. The command is
+ * idempotent: it writes each corrected row again, so that the row no longer counts as written by an earlier version.
  *
- * @throws BadRequestError if the zone or the time is unknown, if the database is embedded, or if the order in which rows were
- *   written is unknown.
+ * @throws ValidationError if the zone or the time is unknown.
+ * @throws ConflictError if the database is embedded, or if rows of earlier versions cannot be identified, because a
+ *   restore from a dump has rewritten all rows.
  */
 export async function repairTimes(app: App, args: z.output<typeof repairArgs>): Promise<object> {
   const { database, db } = app;
   if (database.kind === 'embedded')
-    throw new BadRequestError('The embedded database stores times in UTC: there is nothing to repair');
+    throw new ConflictError('The embedded database stores times in UTC: there is nothing to repair');
   const asked = args.zone ?? (await zoneOfDatabase(app));
   const [known] = await db.$queryRaw<{ name: string }[]>`
     SELECT name FROM pg_timezone_names WHERE lower(name) = ${asked.toLowerCase()} LIMIT 1`;
-  if (known === undefined) throw new BadRequestError(`Unknown time zone "${asked}"`);
+  if (known === undefined) throw new ValidationError(`Unknown time zone "${asked}"`);
   if (UTC.has(known.name.toLowerCase())) {
-    throw new BadRequestError('Times in UTC are not shifted: give the time zone that the database had with --zone');
+    throw new ValidationError('Times in UTC are not shifted: give the time zone that the database had with --zone');
   }
   const since = args.since === undefined ? null : new Date(args.since);
-  if (since !== null && Number.isNaN(since.getTime())) throw new BadRequestError(`Invalid time "${args.since}"`);
+  if (since !== null && Number.isNaN(since.getTime())) throw new ValidationError(`Invalid time "${args.since}"`);
   if (!(await isOrderKnown(app))) {
-    throw new BadRequestError(
+    throw new ConflictError(
       'The database was restored from a dump, or copied by one, after this version first ran on it. The rows that ' +
         'previous versions wrote can therefore not be identified',
     );
@@ -199,5 +199,5 @@ export async function repairTimes(app: App, args: z.output<typeof repairArgs>): 
   );
 }
 
-/** Timeout of the transaction, in milliseconds. It is long enough to read all rows of nine tables. */
+/** Timeout of the transaction that repairs times, in milliseconds. It is long enough to read all rows of nine tables. */
 const TIMEOUT_MS = 600_000;

@@ -9,8 +9,8 @@ import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.t
 const BUILT = join(import.meta.dirname, '../../generated/web');
 
 /**
- * First segments of the paths of the chat. All of them, and all paths below them, serve one page. The page selects the view by
- * the path (`src/web/routing/routes.ts`).
+ * First path segments that belong to the chat. All paths that begin with one of them serve the same page. The page selects the
+ * view by the path (`src/web/routing/routes.ts`).
  */
 const CHAT_PATHS = [
   'sign-in',
@@ -25,7 +25,7 @@ const CHAT_PATHS = [
   'people',
 ] as const;
 
-/** Returns whether a path is one of the chat's. All of these serve one page. */
+/** Returns whether a path belongs to the page of the chat. */
 export const isChatPath = (path: string): boolean =>
   path === '/' || CHAT_PATHS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`));
 
@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Content codings, with the extension of the compressed copies of a file. */
+/** Content codings, each with the file name extension of the copies that are compressed with it. */
 const ENDINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -50,8 +50,8 @@ interface BuiltFile {
 }
 
 /**
- * Adds the page of the chat, at `/` and all its other paths, and its assets. Browsers ask each time whether the page has
- * changed. They cache assets forever, because the name of an asset changes with its content.
+ * Adds the routes of the chat: the page, at `/` and at all other paths of the chat, and the assets. Browsers revalidate the
+ * page for each request. They cache assets without asking again, because the name of an asset changes with its content.
  */
 export function addChat(web: Web): void {
   let files: ReadonlyMap<string, BuiltFile> | undefined;

@@ -18,9 +18,11 @@ export function callsOf(origin: string, credentials: string) {
   return {
     graphql: [
       graphql('{ viewer { fullName role } }'),
-      graphql('{ messages(first: 3) { nodes { sender { fullName } topicName content } } }'),
+      graphql('{ messages(last: 3) { nodes { sender { fullName } topicName content } } }'),
       graphql(SEND, {
-        variables: { input: { to: { topic: { channel: { name: 'general' }, name: 'hello' } }, content: 'Hello' } },
+        variables: {
+          input: { to: { topic: { named: { channel: { name: 'general' }, name: 'hello' } } }, content: 'Hello' },
+        },
       }),
     ].join('\n'),
     rest: [

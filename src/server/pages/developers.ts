@@ -5,7 +5,7 @@ import type { ExampleClient } from './example-clients.ts';
 import { LIVE_FORM, LIVE_SCRIPT, TRANSPORTS } from './live-script.ts';
 import { START_SCRIPT } from './start.ts';
 
-/** The script of the page. It sends the token of the start URL, and shows live events. */
+/** Script of the developers' page. It sends the token of the start URL to the server, and shows live events. */
 export const DEVELOPERS_SCRIPT = START_SCRIPT + LIVE_SCRIPT;
 
 interface Options {
@@ -102,7 +102,10 @@ with all roles, are in <code>demo.json</code> in the data directory.</p>
 </div>`;
 }
 
-/** Returns input fields for a message, and three lists in which its event arrives, as HTML. */
+/**
+ * Returns HTML with input fields for a message, and with one list for each of the three transports. The lists show the event of
+ * the sent message.
+ */
 function live(owner: DemoOwner | null): Html {
   return html`<h2 id="watch">Live events</h2>
 <div class="card" id="${LIVE_FORM}" role="group" aria-labelledby="watch">

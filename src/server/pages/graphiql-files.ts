@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
 
-/** A file that browsers can cache forever, because its URL contains a hash of its content. */
+/** A file that browsers can cache without asking again, because its URL contains a hash of its content. */
 interface GraphiQLFile {
   readonly type: string;
-  /** Part of the hash of the content, in hexadecimal. */
+  /** The first 16 hexadecimal digits of the SHA-256 of the content. */
   readonly hash: string;
   readonly file: SharedFile;
 }
@@ -28,14 +28,15 @@ export function graphiqlFiles(): Promise<GraphiQLFiles> {
 }
 
 const PREFIX = '/graphiql/';
-/** Route pattern of the files. */
+/** Route pattern of the GraphiQL files. */
 export const GRAPHIQL_FILE_ROUTE = `${PREFIX}:hash{[0-9a-f]+}/:name{graphiql[.](js|css)}`;
 
 export const scriptPath = ({ script }: GraphiQLFiles): string => `${PREFIX}${script.hash}/graphiql.js`;
 export const stylePath = ({ style }: GraphiQLFiles): string => `${PREFIX}${style.hash}/graphiql.css`;
 
 /**
- * Returns a response with the file at a path. Undefined if the path contains another hash, such as that of a previous version.
+ * Returns a response with the GraphiQL file at a path. Undefined if the path contains another hash, such as the hash of a
+ * previous version.
  */
 export async function graphiqlFileAnswer(path: string, asking: IncomingHttpHeaders): Promise<Response | undefined> {
   const files = await graphiqlFiles();

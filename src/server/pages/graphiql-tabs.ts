@@ -1,4 +1,4 @@
-/** A tab with which GraphiQL opens. */
+/** A tab that GraphiQL shows when it opens. */
 export interface Tab {
   readonly query: string;
   readonly variables?: string;
@@ -17,8 +17,8 @@ query Viewer {
 `;
 
 const MESSAGES = `# The newest messages that the viewer can read.
-query Messages($first: Int!) {
-  messages(first: $first) {
+query Messages($last: Int!) {
+  messages(last: $last) {
     nodes {
       databaseId
       sentAt
@@ -89,19 +89,19 @@ subscription Live($queueId: String!) {
 const pretty = (value: unknown) => JSON.stringify(value, null, 2);
 
 /**
- * Returns the tabs with which GraphiQL opens. Their operations run without changes.
+ * Returns the tabs that GraphiQL shows when it opens. Their operations run without changes.
  *
  * @param queueId Id of the event queue to which the last tab subscribes.
  * @param headers Headers of every tab, as JSON text. Undefined: none.
  */
 export function graphiqlTabs(queueId: string, headers: string | undefined): Tab[] {
   const message = {
-    to: { topic: { channel: { name: 'general' }, name: 'hello' } },
+    to: { topic: { named: { channel: { name: 'general' }, name: 'hello' } } },
     content: 'Hello from **GraphiQL**.',
   };
   return [
     { query: VIEWER },
-    { query: MESSAGES, variables: pretty({ first: 5 }) },
+    { query: MESSAGES, variables: pretty({ last: 5 }) },
     { query: SEND_MESSAGE, variables: pretty({ input: message }) },
     { query: LIVE, variables: pretty({ queueId }) },
   ].map((tab) => ({ ...tab, ...(headers !== undefined && { headers }) }));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App } from '../../access/context.ts';
 import { retryAfterHeader } from '../../api/bare-answer.ts';
-import { APART, ICON_LINK } from '../../api/html.ts';
+import { ICON_LINK, ISOLATION_HEADERS } from '../../api/html.ts';
 import { countAddress, setBudgetHeaders } from '../../api/rate-limits.ts';
 import { RateLimitHitError } from '../../platform/errors.ts';
 import type { DemoAccess } from '../demo/demo-access.ts';
@@ -13,7 +13,7 @@ interface Options {
   readonly defaultTabs: readonly Tab[];
   /** Headers of every new tab, as JSON text. */
   readonly headers?: string;
-  /** Null if GraphiQL must store nothing in the browser. */
+  /** Storage of GraphiQL. Null if GraphiQL must store nothing in the browser. */
   readonly storage?: null;
 }
 
@@ -31,7 +31,7 @@ interface Demo {
  * then stores nothing in the browser, because keys and queues of an earlier start would not work. In other browsers, the tabs
  * of the page contain no key.
  *
- * @param demo Undefined: the page is never signed in.
+ * @param demo Undefined if the page is never signed in.
  */
 export function createGraphiQL(app: App, demo: Demo | undefined) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -71,7 +71,7 @@ function sendPage(response: ServerResponse, options: Options, files: GraphiQLFil
   response.writeHead(200, {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy(nonce),
-    ...APART,
+    ...ISOLATION_HEADERS,
   });
   response.end(pageOf(files, nonce, startScript(options)));
 }
@@ -115,8 +115,9 @@ const policy = (nonce: string) =>
   ].join('; ');
 
 /**
- * GraphiQL's drag and drop assumes other positions for tabs that are given at the start. It moves a tab there when it
- * is pressed, so the click would miss. On a narrow screen the response is below the request instead of beside it.
+ * Styles that correct two properties of GraphiQL. Its drag and drop assumes wrong positions for the initial tabs. It therefore
+ * moves such a tab when the user presses it, and the click misses the tab. On a narrow screen, the response is shown below the
+ * request instead of beside it.
  */
 const STYLE = `
 .graphiql-tab { transform: none !important }
@@ -133,15 +134,14 @@ const STYLE = `
 `;
 
 /**
- * Returns the script that starts GraphiQL. It also works around three properties of its WebSocket client:
+ * Returns the script that starts GraphiQL. The script also works around three properties of its WebSocket client:
  *
- * The client never sends the headers of a tab. So `connectionParams` adds the authorization of the open tab to
- * `connection_init`.
- *
- * The client stops after the `error` event of a connection, but retries after its `close` event. A refused connection causes
- * both events, so the `error` event is hidden. Otherwise the client would stop at the first attempt while the service restarts.
- *
- * The client shows only the last event. So heartbeats are hidden, which would replace other events.
+ * - The client never sends the headers of a tab. `connectionParams` therefore adds the authorization of the open tab to
+ *   `connection_init`.
+ * - The client stops after the `error` event of a connection, but retries after its `close` event. A refused connection causes
+ *   both events. The `error` event is hidden, because otherwise the client would stop at the first attempt while the service
+ *   restarts.
+ * - The client shows only the last event. Heartbeats are hidden, because they would replace other events.
  */
 function startScript(options: Options): string {
   const json = JSON.stringify({ ...options, subscriptionsProtocol: 'WS' }).replaceAll('<', '\\u003c');

@@ -1,6 +1,6 @@
 /** Id of the element with the input fields, which the script reads. */
 export const LIVE_FORM = 'live';
-/** The transports over which the page shows events. `id` is that of the list in which the events appear. */
+/** The transports over which the page shows events. `id` is the id of the list element in which the events appear. */
 export const TRANSPORTS = [
   { id: 'websocket', name: 'WebSocket', about: 'graphql-transport-ws, at /graphql' },
   { id: 'sse', name: 'Server-sent events', about: 'text/event-stream, from /graphql' },
@@ -9,7 +9,7 @@ export const TRANSPORTS = [
 
 /**
  * Script of the developers' page that sends a message, and reads events over three transports. Each transport has its own
- * queue, because a queue has one reader. After a failure, it reconnects after a second, from the last position shown.
+ * queue, because a queue has one reader. After a failure, a transport reconnects after a second, from the last position shown.
  */
 export const LIVE_SCRIPT = `
 const form = document.getElementById('${LIVE_FORM}');
@@ -135,7 +135,7 @@ form.querySelector('button').addEventListener('click', async () => {
     sentAt = performance.now();
     await ask('mutation ($input: SendMessageInput!) { sendMessage(input: $input) {' +
       ' __typename ... on ServiceError { code message } } }',
-      { input: { to: { topic: { channel: { name: field('channel') }, name: 'hello' } }, content: field('content') } });
+      { input: { to: { topic: { named: { channel: { name: field('channel') }, name: 'hello' } } }, content: field('content') } });
   } catch (error) {
     listening = undefined;
     problem.textContent = 'Request failed: ' + error.message;

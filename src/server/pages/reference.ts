@@ -4,27 +4,27 @@ import { schemaOf } from '../../api/rest/openapi.ts';
 import { isFile, type Param } from '../../api/rest/params.ts';
 import { API_PREFIX } from '../../api/rest/router.ts';
 import type { DemoOwner } from '../demo/demo-access.ts';
-import type { Feature } from '../registries/endpoints.ts';
+import { endpointsOf, type Section } from '../registries/features.ts';
 import { demoCallOf, nameOf, printedCall } from './calls/all.ts';
 import exampleReplies from './example-replies.json' with { type: 'json' };
 import { SEARCH_SCRIPT, searchField, searchTerms } from './search.ts';
 import { typeName } from './type-name.ts';
 
 /**
- * Returns a function that returns the REST reference in three parts to be sent in sequence. The first and last part are shared
- * by all responses; the middle part contains the service's origin and the credentials. A client that does not read its response
- * therefore holds no copy of the page, whatever host name it requested.
+ * Returns a function that returns the REST reference in three chunks. The first and the last chunk are shared by all responses.
+ * The second chunk contains the service's origin and the credentials. A slow client therefore makes the server keep only a
+ * second chunk in memory, not a copy of the page.
  */
-export function referenceOf(features: readonly Feature[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
-  const [before = '', after = ''] = referencePage(features, VARIABLES).split(VARIABLES);
+export function referenceOf(sections: readonly Section[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
+  const [before = '', after = ''] = referencePage(sections, VARIABLES).split(VARIABLES);
   const [first, last] = [Buffer.from(before), Buffer.from(after)];
   return (origin, owner) => [first, Buffer.from(html`${variables(origin, owner)}`.toString()), last];
 }
 
-/** Placeholder at which the page is split. It occurs once, where the shell variables are inserted. */
+/** Placeholder at which the page is split. It occurs once, in place of the assignments of the shell variables. */
 const VARIABLES = '\0';
 
-function referencePage(features: readonly Feature[], variables: string): string {
+function referencePage(sections: readonly Section[], variables: string): string {
   return page(
     'REST reference',
     html`<header class="top">
@@ -42,8 +42,8 @@ ${snippet(variables, 'Set the variables of the calls')}
 </div>
 <h2 id="endpoints">Endpoints</h2>
 ${searchField('Search endpoints', 'Path, parameter or word')}
-<nav aria-label="Features" class="features">${features.map(index)}</nav>
-${features.map(section)}
+<nav aria-label="Features" class="features">${sections.map(index)}</nav>
+${sections.map(chapter)}
 </main>
 <footer></footer>`,
     SEARCH_SCRIPT,
@@ -74,35 +74,35 @@ function anchorOf({ method, path }: Endpoint): string {
   return `${method.toLowerCase()}${path.replaceAll(/[{}]/g, '').replaceAll('/', '-')}`;
 }
 
-/** Returns a path as HTML that can break between its segments if the line is too short. */
+/** Returns a path as HTML in which a line can break before each segment. */
 const breakable = (path: string): Html =>
   html`${path
     .split('/')
     .slice(1)
     .map((segment) => html`<wbr>/${segment}`)}`;
 
-/** Returns the words by which the search of the page finds an endpoint, including the name of its feature. */
-const termsOf = ({ method, path, summary, equivalents, params }: Endpoint, feature: Feature): string =>
-  searchTerms([feature.name, method, path, summary, ...equivalents, ...Object.keys(params)]);
+/** Returns the words by which the search of the page finds an endpoint, including the name of its section. */
+const termsOf = ({ method, path, summary, equivalents, params }: Endpoint, section: Section): string =>
+  searchTerms([section.name, method, path, summary, ...equivalents, ...Object.keys(params)]);
 
-const index = (feature: Feature): Html => html`<details class="feature" data-group>
-<summary>${feature.name}</summary>
-<ul class="index">${feature.endpoints.map(
+const index = (section: Section): Html => html`<details class="feature" data-group>
+<summary>${section.name}</summary>
+<ul class="index">${endpointsOf(section).map(
   (endpoint) =>
-    html`<li data-terms="${termsOf(endpoint, feature)}"><a href="#${anchorOf(endpoint)}"><span class="method">${endpoint.method}</span>${breakable(endpoint.path)}</a></li>
+    html`<li data-terms="${termsOf(endpoint, section)}"><a href="#${anchorOf(endpoint)}"><span class="method">${endpoint.method}</span>${breakable(endpoint.path)}</a></li>
 `,
 )}</ul>
 </details>
 `;
 
-const section = (feature: Feature): Html => html`<section data-group>
-<h2 id="${idOf(feature)}">${feature.name}</h2>
-${feature.about === undefined ? undefined : html`<p class="soft">${feature.about}</p>`}
-${feature.endpoints.map((endpoint) => article(endpoint, termsOf(endpoint, feature)))}
+const chapter = (section: Section): Html => html`<section data-group>
+<h2 id="${idOf(section)}">${section.name}</h2>
+${section.about === undefined ? undefined : html`<p class="soft">${section.about}</p>`}
+${endpointsOf(section).map((endpoint) => article(endpoint, termsOf(endpoint, section)))}
 </section>
 `;
 
-const idOf = ({ name }: Feature): string => name.toLowerCase().replaceAll(' ', '-');
+const idOf = ({ name }: Section): string => name.toLowerCase().replaceAll(' ', '-');
 
 function article(endpoint: Endpoint, terms: string): Html {
   const { method, path, summary, description, permission, auth, params, reply } = endpoint;

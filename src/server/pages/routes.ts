@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { type App, signedIn } from '../../access/context.ts';
-import { findRealm } from '../../access/sign-in.ts';
+import { findOrganization } from '../../access/sign-in.ts';
 import { ICON, ICON_PATH, pageHeaders } from '../../api/html.ts';
 import { countRequest } from '../../api/rate-limits.ts';
 import { readForm } from '../../api/rest/form.ts';
@@ -14,7 +14,7 @@ import { NonexistentSubdomainError } from '../../platform/errors.ts';
 import { hostOf, isOwnHost } from '../../platform/hosts.ts';
 import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
 import { addDemoSessions } from '../demo/demo-sessions.ts';
-import { features, routes } from '../registries/endpoints.ts';
+import { routes, SECTIONS } from '../registries/features.ts';
 import { addChat, isChatPath } from './chat.ts';
 import { DEVELOPERS_SCRIPT, developersPage } from './developers.ts';
 import { eventsReference } from './events-reference.ts';
@@ -34,7 +34,7 @@ const SCHEMA_FILE = join(import.meta.dirname, '../../../schema.graphql');
  * @param demo Access to the API key of the demo owner. Null: no browser has access.
  */
 export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
-  const reference = once(() => referenceOf(features));
+  const reference = once(() => referenceOf(SECTIONS));
   const docs = sharedFiles((origin) => Buffer.concat(reference()(origin, null)));
   const examples = exampleClients();
   const developers = { hasStartAddress: demo !== null, hasSchema: app.config.anonymousIntrospection, examples };
@@ -73,12 +73,12 @@ export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
   });
 }
 
-/** Returns the headers of a page without secrets. Browsers cache it, but ask each time whether it has changed. */
+/** Returns the headers of a page without secrets. Browsers cache the page, but revalidate it for each request. */
 const publicHeaders = (script: string) => ({ ...pageHeaders({ script }), 'Cache-Control': 'private, no-cache' });
 
 /**
- * Returns whether a path is that of a prepared file or a stored image, of which one view of the chat loads dozens. All other
- * paths count as pages.
+ * Returns whether a path belongs to a prepared file or a stored image. One view of the chat loads dozens of images, so the rate
+ * limits count these requests separately from requests for pages. All other paths count as pages.
  */
 export const isPreparedFile = (path: string): boolean =>
   isChatPath(path) ||
@@ -100,9 +100,10 @@ function addFiles(web: Web, examples: readonly ExampleClient[]): void {
 }
 
 /**
- * Authenticates a request, and counts it.
+ * Checks that a request is authenticated, and counts the request towards the rate limits.
  *
- * @throws UnauthorizedError without credentials, RateLimitHitError, and the errors of `signInBy`.
+ * @throws UnauthorizedError if the request has no credentials.
+ * @throws RateLimitHitError if a rate limit is exceeded. Any other error is from `signInBy`.
  */
 async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
   signedIn(await countRequest(app, incoming, () => signInBy(app, incoming, { allowBearer: true }), { onBudget() {} }));
@@ -110,7 +111,7 @@ async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<voi
 
 /**
  * Responds to a browser that sends a token of the start URL. If the token is valid, the response sets the cookie that grants
- * access.
+ * the browser access to the demo.
  */
 async function letIn(demo: DemoAccess, incoming: IncomingMessage): Promise<Response> {
   const { fields } = await readForm(incoming, false);
@@ -143,8 +144,8 @@ function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string
 }
 
 /**
- * Returns a handler that serves `text`. Browsers ask each time whether it has changed, because the next version of the service
- * may have another text at this path.
+ * Returns a handler that serves `text`. Browsers revalidate the response for each request, because the next version of the
+ * service may have another text at this path.
  */
 function file(type: string, text: string): (incoming: IncomingMessage) => Promise<Response> {
   const made = sharedFile(text);
@@ -154,8 +155,11 @@ function file(type: string, text: string): (incoming: IncomingMessage) => Promis
 
 /**
  * Returns the origin (scheme, host name, port) of the service for the example calls of the pages, which visitors paste into a
- * shell. It is the origin at which the visitor reached the service if the Host header is the server's own host or names an
- * organization. Otherwise it is the configured one: a page is made and cached for each origin, so clients must not choose it.
+ * shell.
+ *
+ * If the Host header is the server's own host or names an organization, the result is the origin at which the visitor reached
+ * the service. Otherwise it is the configured origin. A page is made and cached for each origin, so clients must not be able to
+ * choose any origin.
  */
 async function originOf(app: App, { headers }: IncomingMessage): Promise<string> {
   const { config } = app;
@@ -167,7 +171,7 @@ async function originOf(app: App, { headers }: IncomingMessage): Promise<string>
 /** Returns the subdomain of the organization that a Host header names; "" if it names none. */
 async function existingSubdomain(app: App, host: string): Promise<string> {
   try {
-    return (await findRealm(app, host))?.subdomain ?? '';
+    return (await findOrganization(app, host))?.subdomain ?? '';
   } catch (error) {
     if (error instanceof NonexistentSubdomainError) return '';
     throw error;

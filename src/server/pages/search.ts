@@ -1,16 +1,20 @@
 import { type Html, html } from '../../api/html.ts';
 
-/** Returns the words by which the search finds a part of a page, as the value of its `data-terms` attribute. */
+/** Returns the `data-terms` attribute of a part of a page: the words by which the search field of the page finds that part. */
 export const searchTerms = (words: readonly string[]): string => words.join(' ').toLowerCase();
 
-/** Returns a search field as HTML. With `SEARCH_SCRIPT`, only the parts of the page that match all words in it stay visible. */
+/**
+ * Returns a search field as HTML. With `SEARCH_SCRIPT`, only the parts of the page that match all words in the field stay
+ * visible.
+ */
 export const searchField = (label: string, hint: string): Html => html`<div class="search">
 <label>${label} <input type="search" id="search" placeholder="${hint}" autocomplete="off" spellcheck="false"></label>
 <p class="soft" id="found" role="status"></p>
 </div>`;
 
 /**
- * Script that hides the parts of a page that do not match all words in the search field, and the groups without visible parts.
+ * Script that hides the parts of a page that do not match all words in the search field. It also hides groups without visible
+ * parts.
  */
 export const SEARCH_SCRIPT = `
 const search = document.getElementById('search');

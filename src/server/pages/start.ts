@@ -1,4 +1,4 @@
-/** Path to which the page sends the token in the start URL. */
+/** Path of the request with which a page sends the token of the start URL. */
 export const START_PATH = '/start';
 
 /**

@@ -8,14 +8,20 @@ const NO_CHANNELS =
 
 /**
  * Returns the default options of a queue that the viewer registers. For a bot, these are the values that its owner set. For a
- * person, they select the events of the person, without a narrow.
+ * person, the queue has no narrow and does not include other public channels.
  */
-export async function queueDefaults({ app, viewer }: Ctx): Promise<Pick<QueueOptions, 'allPublicChannels' | 'narrow'>> {
+export async function queueDefaults({
+  work,
+  viewer,
+}: Ctx): Promise<Pick<QueueOptions, 'allPublicChannels' | 'narrow'>> {
   const { defaultEventsChannelId: id, defaultAllPublicChannels: allPublicChannels } = viewer.user;
   const channel =
     id === null
       ? null
-      : await app.db.channel.findFirst({ where: { realmId: viewer.realm.id, id }, select: { name: true } });
+      : await work.db.channel.findFirst({
+          where: { organizationId: viewer.organization.id, id },
+          select: { name: true },
+        });
   return { allPublicChannels, narrow: channel === null ? [] : [['stream', channel.name]] };
 }
 
@@ -23,11 +29,16 @@ export async function queueDefaults({ app, viewer }: Ctx): Promise<Pick<QueueOpt
  * Returns a notice for a bot whose queue will receive no channel messages. Undefined for people, for bots that are subscribed
  * to a channel or receive messages of all public channels, and for queues without message events.
  */
-export async function noticeFor({ app, viewer }: Ctx, { allPublicChannels, eventTypes }: QueueOptions) {
+export async function noticeFor({ work, viewer }: Ctx, { allPublicChannels, eventTypes }: QueueOptions) {
   if (viewer.user.botType === null || allPublicChannels) return undefined;
   if (eventTypes !== null && !eventTypes.includes('message')) return undefined;
-  const where = { realmId: viewer.realm.id, userId: viewer.id, active: true, channel: { isArchived: false } };
-  return (await app.db.subscription.findFirst({ where, select: { channelId: true } })) === null
+  const where = {
+    organizationId: viewer.organization.id,
+    userId: viewer.id,
+    active: true,
+    channel: { isArchived: false },
+  };
+  return (await work.db.subscription.findFirst({ where, select: { channelId: true } })) === null
     ? NO_CHANNELS
     : undefined;
 }

@@ -2,9 +2,12 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { errorType } from '../../api/graphql/schema/errors.ts';
 import { EventInterface, type EventSource, eventTypeEnum } from '../../api/graphql/schema/event-types.ts';
-import { given, mutation } from '../../api/graphql/schema/mutation.ts';
+import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
 import { ALL_CAPABILITIES, type QueueOptions, type RenderOptions } from '../../events/view.ts';
+import { BadNarrowError } from '../../messages/narrow/errors.ts';
+import { MessageNarrow, termsIn } from '../../messages/narrow/graphql.ts';
+import { queueNarrow } from '../../messages/narrow/queue-narrow.ts';
 import { LONGPOLL_TIMEOUT_SECONDS } from '../../platform/limits.ts';
 import { queueDefaults } from './bot-defaults.ts';
 import {
@@ -16,50 +19,11 @@ import {
   registerQueue,
 } from './service.ts';
 
-const QueueNarrowState = builder.enumType('QueueNarrowState', {
-  description: 'State of a message when it is sent.',
-  values: {
-    DIRECT: { value: 'dm', description: 'It is a direct message.' },
-    MENTIONED: {
-      value: 'mentioned',
-      description: 'It mentions the viewer: by name, through a group, or with a mention of all users.',
-    },
-    UNREAD: { value: 'unread', description: 'The viewer did not send it, or has not read it.' },
-    RESOLVED: { value: 'resolved', description: 'Its topic is resolved.' },
-  } as const,
-});
-
-const NarrowTerm = builder.inputType('QueueNarrowTermInput', {
-  description: 'A condition for messages.',
-  isOneOf: true,
-  fields: (t) => ({
-    channelName: t.string({ required: false, description: 'Name of the channel. Case-insensitive.' }),
-    topic: t.string({
-      required: false,
-      description: 'Name of the topic. Case-insensitive, and equal in all Unicode normalization forms.',
-    }),
-    senderEmail: t.string({
-      required: false,
-      description: 'API email address of the sender. Case-insensitive.',
-    }),
-    is: t.field({ type: QueueNarrowState, required: false, description: 'State of the message.' }),
-  }),
-});
-
-/** Operator of the narrow term for each input field. */
-const OPERATOR_OF = { channelName: 'channel', topic: 'topic', senderEmail: 'sender', is: 'is' } as const;
-
-/** Returns the narrow term for the only field that the input contains. */
-function toTerm(input: typeof NarrowTerm.$inferInput): readonly [string, string] {
-  const [[field, operand] = []] = Object.entries(given(input));
-  return [OPERATOR_OF[field as keyof typeof OPERATOR_OF], operand ?? ''];
-}
-
 /**
- * Rendering options of a queue that was registered over GraphQL. They matter only if the queue is read over REST, because
- * events in GraphQL do not depend on them. All capabilities are on.
+ * Rendering options of a queue that was registered over GraphQL. They affect only clients that read the queue over REST,
+ * because events in GraphQL do not depend on them. All capabilities are on.
  */
-const AS_THEY_ARE: RenderOptions = {
+const RENDER_OPTIONS: RenderOptions = {
   applyMarkdown: false,
   clientGravatar: false,
   includeSubscribers: 'false',
@@ -95,11 +59,12 @@ mutation('registerEventQueue', {
         'Not available to guests. Default: false, or for a bot the value that its owner set.',
     }),
     narrow: t.field({
-      type: [NarrowTerm],
+      type: MessageNarrow,
       required: false,
       description:
-        'Conditions for messages, at most 20. Only messages that meet all of them are received. Default: none, or ' +
-        'for a bot the channel that its owner set.',
+        'Filter for messages: only messages that meet it when they are sent are received. Supports `channel`, `topic`, ' +
+        '`topicNamed`, `senderId`, and `is` with DIRECT, MENTIONED, UNREAD and RESOLVED; other conditions are refused. At ' +
+        'most 20 conditions. Default: none, or for a bot the channel that its owner set.',
     }),
   }),
   payload: () => ({
@@ -120,13 +85,14 @@ mutation('registerEventQueue', {
       description: 'For a bot that is subscribed to no channel: how to receive messages. Otherwise null.',
     },
   }),
+  errors: [BadNarrowError],
   async resolve(ctx, input) {
     const defaults = await queueDefaults(ctx);
     const options: QueueOptions = {
-      ...AS_THEY_ARE,
+      ...RENDER_OPTIONS,
       eventTypes: input.eventTypes ?? null,
       allPublicChannels: input.allPublicChannels ?? defaults.allPublicChannels,
-      narrow: input.narrow?.map(toTerm) ?? defaults.narrow,
+      narrow: input.narrow == null ? defaults.narrow : await queueNarrow(ctx, termsIn(input.narrow)),
     };
     const { queueId, lastEventId, idleTimeoutSecs, notice } = await registerQueue(ctx, {
       options,
@@ -148,6 +114,10 @@ const QueueLossReason = builder.enumType('QueueLossReason', {
   values: {
     UNKNOWN: { value: 'unknown', description: 'The queue does not exist, or belongs to another user.' },
     EXPIRED: { value: 'expired', description: 'The queue expired, was deleted, or was ended by the service.' },
+    DISPLACED: {
+      value: 'displaced',
+      description: 'Another client started to read the queue. The queue continues for that client.',
+    },
     PRUNED: { value: 'pruned', description: 'The event log no longer contains the events after the position.' },
     FROM_FUTURE: { value: 'from_future', description: 'The position is higher than that of any event.' },
     RESTORED: {
@@ -162,14 +132,14 @@ errorType(BadEventQueueIdError, 'The event queue, or the position in it, is inva
   queueId: t.string({ description: 'The given queue id.', resolve: ({ data }) => data.queue_id }),
   reason: t.field({
     type: QueueLossReason,
-    description: 'Reason why it is invalid.',
+    description: 'Reason why the queue or the position is invalid.',
     resolve: ({ data }) => data.reason,
   }),
 }));
 
 mutation('deleteEventQueue', {
   ignoresIdempotencyKey: true,
-  description: 'Deletes an event queue and notifies its reader.',
+  description: 'Deletes an event queue. A subscription to its events completes.',
   input: (t) => ({ queueId: t.string({ description: QUEUE }) }),
   payload: () => ({ queueId: { type: 'String', description: 'Id of the deleted queue.' } }),
   errors: [BadEventQueueIdError],
@@ -181,7 +151,9 @@ mutation('deleteEventQueue', {
 
 mutation('acknowledgeEvents', {
   ignoresIdempotencyKey: true,
-  description: 'Acknowledges all events up to a position. A reader that gives no position resumes after it.',
+  description:
+    'Acknowledges all events up to a position. A client that reads the queue without giving a position ' +
+    'continues after the acknowledged one.',
   input: (t) => ({
     queueId: t.string({ description: QUEUE }),
     upTo: t.field({ type: 'LongId', description: 'Position of the last received event.' }),
@@ -218,8 +190,8 @@ builder.queryField('events', (t) =>
     type: EventPage,
     nullable: true,
     description:
-      'The next events of a queue, without waiting. Does not acknowledge them, and does not replace the reader of ' +
-      'the queue. Null, with an error, if the queue does not exist.',
+      'The next events of a queue, without waiting. Does not acknowledge them, and does not end a subscription or ' +
+      'request that reads the queue. Null, with an error, if the queue does not exist.',
     args: {
       queueId: t.arg.string({ description: QUEUE }),
       after: t.arg({
@@ -237,16 +209,16 @@ builder.subscriptionField('events', (t) =>
   t.field({
     type: EventInterface,
     description:
-      'Events of a queue: first the stored ones, then each new one as it happens. If another reader opens the ' +
-      'queue, over any transport, this subscription completes.',
+      'Events of a queue: first the stored ones, then each new one as it happens. If another client starts to ' +
+      'read the queue, over any transport, this subscription completes.',
     args: {
       queueId: t.arg.string({ description: QUEUE }),
       after: t.arg({
         type: 'LongId',
         required: false,
         description:
-          'Position after which the subscription begins. The highest of this value, the acknowledged position and ' +
-          'the position given with the connection is used.',
+          'Position after which the subscription begins. If the acknowledged position, or the position given when the ' +
+          'connection was opened, is higher, it is used instead.',
       }),
     },
     // The executor of graphql-js never runs subscriptions. The transports run them, and share one execution among all readers

@@ -9,18 +9,18 @@ import { endpoint, RawJson } from '../../api/rest/endpoint.ts';
 import { json, type Param, text, type Values } from '../../api/rest/params.ts';
 import { CAPABILITIES, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
 import { wireEvent } from '../../events/wire.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { writeJson } from '../../platform/json-bytes.ts';
 import { queueDefaults } from './bot-defaults.ts';
 import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, registerQueue } from './service.ts';
 
 const Capabilities = z.object({
   ...Object.fromEntries(CAPABILITIES.map((name) => [name, z.boolean().optional()])),
-  // The only required key: a client that does not know it would misread null in notification settings.
+  // The only required capability. A client that does not know it would misread null in notification settings.
   notification_settings_null: z.boolean(),
 });
 
-/** Parameters that register a queue: of POST /register, and of GET /events without a queue id. */
+/** Parameters for the registration of a queue, in POST /register and in GET /events without a queue id. */
 const registration = {
   apply_markdown: json(z.boolean(), {
     description: 'Whether events contain message content as HTML. Default: false.',
@@ -137,6 +137,9 @@ export const postRegister = endpoint({
   },
 });
 
+/** Fields of the reply to a request whose queue a newer request reads. The reply is no error, as clients of this interface expect. */
+const DISPLACED = ',"code":"BAD_EVENT_QUEUE_ID","reason":"displaced"';
+
 export const getEventsEndpoint = endpoint({
   method: 'GET',
   path: '/events',
@@ -159,19 +162,30 @@ export const getEventsEndpoint = endpoint({
     }).default(false),
     ...registration,
   },
-  reply: { events: z.array(wireEvent), queue_id: z.string() },
+  reply: {
+    events: z.array(wireEvent),
+    queue_id: z.string(),
+    code: z
+      .literal('BAD_EVENT_QUEUE_ID')
+      .optional()
+      .describe(
+        'Present, with `reason` and without events, if a newer request reads the queue. Register another queue.',
+      ),
+    reason: z.literal('displaced').optional(),
+  },
   async handle(ctx, { queue_id, last_event_id, dont_block, ...values }, { signal, budget }) {
     if (queue_id === undefined && !dont_block && Object.keys(values).length === 0) {
-      throw new BadRequestError("Missing 'queue_id' argument");
+      throw new ValidationError("Missing 'queue_id' argument", { parameter: 'queue_id' });
     }
     const queueId =
       queue_id ?? (await register(ctx, { client_gravatar: false, fetch_event_types: [], ...values })).queueId;
-    const pieces = await getEvents(ctx, queueId, {
+    const { pieces, isDisplaced } = await getEvents(ctx, queueId, {
       ...{ lastEventId: last_event_id, block: !dont_block, signal, budget },
     });
-    // `json` is serialized once, and shared by all queues that are sent this rendering of the event.
+    // `json` is serialized once. All queues that receive this rendering of the event share it.
     const events = pieces.map((piece) => piece.json).join(',');
-    return new RawJson(`{"result":"success","msg":"","events":[${events}],"queue_id":"${queueId}"}`);
+    const end = isDisplaced ? DISPLACED : '';
+    return new RawJson(`{"result":"success","msg":"","events":[${events}],"queue_id":"${queueId}"${end}}`);
   },
 });
 

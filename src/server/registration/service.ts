@@ -1,50 +1,52 @@
-import type { Ctx } from '../../access/context.ts';
+import type { Ctx, LiveWork } from '../../access/context.ts';
 import { readerAccess } from '../../access/sign-in.ts';
 import { readOnSnapshot } from '../../access/snapshot.ts';
 import { systemGroups } from '../../access/system-groups.ts';
-import { toSnapshot } from '../../api/state-group.ts';
+import { type StateGroup, toSnapshot } from '../../api/state-group.ts';
+import { requireLive } from '../../events/context.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
 import { readCounter } from '../../events/log-reads.ts';
-import { longPoll } from '../../events/long-poll.ts';
+import { longPoll, type Polled } from '../../events/long-poll.ts';
 import { PrunedError, readPage } from '../../events/page.ts';
-import { checkPosition } from '../../events/queue.ts';
+import { checkPosition, MAX_IDLE_SECONDS } from '../../events/queue.ts';
 import { newQueueId } from '../../events/queue-registry.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import { piecesFor } from '../../events/stream.ts';
 import type { QueueOptions } from '../../events/view.ts';
+import { MAX_OPERAND_LENGTH } from '../../messages/narrow/queue-narrow.ts';
 import type { Budget } from '../../platform/budget.ts';
-import { BadRequestError } from '../../platform/errors.ts';
-import { isGuest } from '../../platform/roles.ts';
+import { ForbiddenError, ValidationError } from '../../platform/errors.ts';
+import { isGuest, MEMBER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { noticeFor } from './bot-defaults.ts';
 import { pollDelayMs } from './pace.ts';
-import { STATE_GROUPS } from './state-groups.ts';
 
 /** Idle timeout of a queue if the client gives none: ten minutes. */
 export const DEFAULT_IDLE_SECONDS = 600;
 /** Idle timeout of a queue if the client gives "mobile": twelve hours. */
 export const MOBILE_IDLE_SECONDS = 43_200;
-/** Maximum idle timeout: a week. Longer timeouts are reduced to it. */
-const MAX_IDLE_SECONDS = 604_800;
-
-/** Operators of a narrow (a filter for messages) that can be evaluated from a message alone, without the database. */
-const NARROW_OPERATORS = ['channel', 'stream', 'topic', 'sender', 'is'];
 
 /**
- * Limits of the options of a queue, which are stored and compared with every event. They restrict no useful queue: every name,
- * topic and email address is shorter than `MAX_TEXT_LENGTH`, there are fewer than `MAX_EVENT_TYPES` types, and a useful narrow
- * has fewer than `MAX_TERMS` terms.
+ * Operators of a narrow (a filter for messages) that can be evaluated from a message alone, without the database. Only GraphQL
+ * uses those with ids. Nodes of the previous version ignore these, so they deliver more messages.
  */
-const [MAX_EVENT_TYPES, MAX_TERMS, MAX_TEXT_LENGTH] = [200, 20, 300];
-/** Limit of the size of all options as JSON: several times the size of a list of all event types. */
+const NARROW_OPERATORS = ['channel', 'channel-id', 'stream', 'topic', 'sender', 'sender-id', 'is'];
+
+/**
+ * Limits of the options of a queue, which are stored and compared with every event. No useful queue exceeds them. Every name,
+ * topic and email address is shorter than `MAX_TEXT_LENGTH`. There are fewer event types than `MAX_EVENT_TYPES`, and a useful
+ * narrow has fewer terms than `MAX_TERMS`.
+ */
+const [MAX_EVENT_TYPES, MAX_TERMS, MAX_TEXT_LENGTH] = [200, 20, MAX_OPERAND_LENGTH];
+/** Maximum size of all options as JSON: several times the size of a list of all event types. */
 const MAX_OPTIONS_BYTES = 16 * 1024;
 
 /** A request to register a queue. */
 export interface Registration {
   readonly options: QueueOptions;
   /**
-   * Names of the state groups to return. Null: the groups named in the event types of the queue, or all if it has no such
-   * filter. Unknown names are ignored.
+   * Names of the state groups to return. Unknown names are ignored. Null: the groups whose names are in the event types of the
+   * queue, or all groups if the queue receives all event types.
    */
   readonly fetchEventTypes: readonly string[] | null;
   /** Maximum age of the presences to return, in days. 0: no presence. Absent or null: 14 days. */
@@ -69,11 +71,12 @@ export interface Registered {
 }
 
 /**
- * Registers a queue, and reads the state at its start in one snapshot. Together, the state and the events after `lastEventId`
- * contain each change exactly once.
+ * Registers an event queue. Returns the state at the start of the queue, which is read in one snapshot. Together, the state and
+ * the events after `lastEventId` contain each change exactly once.
  *
- * @throws BadRequestError if the narrow has an unsupported operator, if event types or terms are too many or too long, if a
- *   guest requests all public channels, or if the idle timeout is under a second.
+ * @throws ValidationError if the narrow has an unsupported operator, if event types or terms are too many or too long, or if the
+ *   idle timeout is under a second.
+ * @throws ForbiddenError if a guest requests all public channels.
  */
 export async function registerQueue(
   ctx: Ctx,
@@ -81,26 +84,43 @@ export async function registerQueue(
 ): Promise<Registered> {
   const options = checkedOptions(ctx, asked);
   const fetched = fetchEventTypes && boundedTexts('fetch_event_types', fetchEventTypes, MAX_EVENT_TYPES);
-  if (idleTimeoutSecs < 1) throw new BadRequestError('idle_queue_timeout is too small', 'idle_queue_timeout');
-  const wanted = withoutReplaced(fetched ?? options.eventTypes);
-  const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wanted);
+  if (idleTimeoutSecs < 1) {
+    throw new ValidationError('idle_queue_timeout is too small', {
+      ...{ parameter: 'idle_queue_timeout', minimum: 1, value: idleTimeoutSecs },
+    });
+  }
+  const groups = await stateGroups();
+  const wanted = withoutReplaced(groups, fetched ?? options.eventTypes);
+  const wantedGroups = groups.filter(
+    ({ name, besides = name }) => wanted === null || (wanted.includes(name) && wanted.includes(besides)),
+  );
+  const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wantedGroups);
+  // Longer timeouts are reduced.
   const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
-  const heard = { ...options, eventTypes: withoutReplaced(options.eventTypes) };
+  const heard = { ...options, eventTypes: withoutReplaced(groups, options.eventTypes) };
   const id = newQueueId();
   const queue = { id, options: heard, idleTimeoutSecs: idle, startId: lastEventId };
-  const { app } = ctx;
-  if (app.snapshot === undefined) await app.queues.register(ctx, queue);
-  else app.snapshot.afterwards(({ queues }) => queues.register(ctx, queue));
+  const { snapshot } = ctx.work;
+  const register = ({ app }: LiveWork) => app.queues.register(ctx, queue);
+  if (snapshot === undefined) await register(requireLive(ctx.work));
+  else snapshot.afterwards(register);
   return { queueId: id, lastEventId, idleTimeoutSecs: idle, state, notice: await noticeFor(ctx, heard) };
 }
 
-/** Returns the names. Omits a state group if the names also contain the newer group that replaces it. */
-function withoutReplaced(names: readonly string[] | null): readonly string[] | null {
-  const replaced = STATE_GROUPS.filter(({ replacedBy }) => replacedBy !== undefined && names?.includes(replacedBy));
+/** Returns the state groups of all features. The import is dynamic, because the list of features contains this folder. */
+const stateGroups = async (): Promise<readonly StateGroup[]> =>
+  (await import('../registries/features.ts')).STATE_GROUPS;
+
+/** Returns the names of the state groups to fetch. Omits a group if `names` also contains the newer group that replaces it. */
+function withoutReplaced(groups: readonly StateGroup[], names: readonly string[] | null): readonly string[] | null {
+  const replaced = groups.filter(({ replacedBy }) => replacedBy !== undefined && names?.includes(replacedBy));
   return names?.filter((name) => !replaced.some((group) => group.name === name)) ?? null;
 }
 
-/** Validates the options, and returns them as they are stored: without duplicate event types and without lone surrogates. */
+/**
+ * Validates the options of a queue, and returns them in the form in which they are stored: without duplicate event types and
+ * without lone surrogates.
+ */
 function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
   const { allPublicChannels } = options;
   const eventTypes = options.eventTypes && [
@@ -108,48 +128,52 @@ function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
   ];
   requireFew('narrow', options.narrow, MAX_TERMS);
   const narrow = options.narrow.map(
-    ([operator, operand]) => [boundedText('narrow', operator), boundedText('narrow', operand)] as const,
+    ([operator, operand], i) =>
+      [boundedText('narrow', operator, `narrow[${i}]`), boundedText('narrow', operand, `narrow[${i}]`)] as const,
   );
   if (allPublicChannels && isGuest(viewer.role)) {
-    throw new BadRequestError('User not authorized to receive messages of all public channels');
+    const details = { role: MEMBER, parameter: 'all_public_streams' } as const;
+    throw new ForbiddenError('User not authorized to receive messages of all public channels', details);
   }
-  for (const [operator, operand] of narrow) {
+  for (const [i, [operator, operand]] of narrow.entries()) {
     if (!NARROW_OPERATORS.includes(operator) || (operator === 'is' && operand === 'followed')) {
-      throw new BadRequestError(`Operator ${operator} is not supported in the narrow of a queue`);
+      throw new ValidationError(`Operator ${operator} is not supported in the narrow of a queue`, {
+        ...{ parameter: `narrow[${i}]`, value: operator },
+      });
     }
   }
   const kept = { ...options, eventTypes, narrow };
   if (Buffer.byteLength(JSON.stringify(kept)) > MAX_OPTIONS_BYTES) {
-    throw new BadRequestError(`The options of a queue are too long (limit: ${MAX_OPTIONS_BYTES} bytes)`);
+    // In GraphQL, event types are an enum, so that only a narrow can be this long.
+    const message = `The options of a queue are too long (limit: ${MAX_OPTIONS_BYTES} bytes)`;
+    throw new ValidationError(message, { parameter: 'narrow' });
   }
   return kept;
 }
 
 function requireFew(name: string, items: readonly unknown[], max: number): void {
-  if (items.length > max) throw new BadRequestError(`${name} is too long`, name);
+  if (items.length > max) throw new ValidationError(`${name} is too long`, { parameter: name, maximum: max });
 }
 
-const boundedText = (name: string, text: string): string => requireText(name, text, { max: MAX_TEXT_LENGTH });
+const boundedText = (name: string, text: string, parameter: string): string =>
+  requireText(name, text, { max: MAX_TEXT_LENGTH, parameter });
 
 function boundedTexts(name: string, texts: readonly string[], max: number): string[] {
   requireFew(name, texts, max);
-  return texts.map((text) => boundedText(name, text));
+  return texts.map((text, i) => boundedText(name, text, `${name}[${i}]`));
 }
 
 async function readState(
   ctx: Ctx,
   asked: { readonly options: QueueOptions; readonly presenceHistoryDays: number | null },
-  wanted: readonly string[] | null,
+  wantedGroups: readonly StateGroup[],
 ): Promise<{ lastEventId: number; state: Record<string, unknown> }> {
-  const wantedGroups = STATE_GROUPS.filter(
-    ({ name, besides = name }) => wanted === null || (wanted.includes(name) && wanted.includes(besides)),
-  );
-  const { app, viewer } = ctx;
+  const { app, work, viewer } = ctx;
   if (wantedGroups.length === 0) {
-    const lastEventId = app.snapshot?.position ?? (await readCounter(app.db, viewer.realm.id)).lastId;
+    const lastEventId = work.snapshot?.position ?? (await readCounter(work.db, viewer.organization.id)).lastId;
     return { lastEventId, state: {} };
   }
-  const groups = await systemGroups(app.db, viewer.realm.id);
+  const groups = await systemGroups(work.db, viewer.organization.id);
   return readOnSnapshot(ctx, async ({ db, position, viewer: readViewer }) => {
     const snapshot = toSnapshot({ app, db, position, ...asked, groups, viewer: await readViewer() });
     const state: Record<string, unknown> = {};
@@ -159,24 +183,26 @@ async function readState(
 }
 
 /**
- * Returns the next events of a queue after `lastEventId`, in id order, and acknowledges all events up to `lastEventId`.
+ * Returns the next events of a queue after `lastEventId`, in id order, and acknowledges all events up to `lastEventId`. Returns
+ * none if a newer reader takes the queue while this call waits.
  *
  * @param lastEventId -1: the start of the queue. Undefined: the last acknowledged position.
  * @param block If false, the result is returned immediately, even without events.
  * @param budget Requests that the account has left. If few are left, a blocking poll waits before it reads.
  * @throws BadEventQueueIdError if the queue does not exist or has ended, or if the log does not contain the events after the
- *   position.
+ *    position.
  * @see src/events/README.md#queues
  */
 export async function getEvents(
   ctx: Ctx,
   queueId: string,
   { lastEventId, block, signal, budget }: Poll,
-): Promise<readonly EventPiece[]> {
-  const queue = await ctx.app.queues.open(ctx, queueId, { claim: false });
-  const known = lastEventId === undefined ? queue.acked : await checkPosition(ctx.app, queue, lastEventId);
+): Promise<Polled> {
+  const { app } = requireLive(ctx.work);
+  const queue = await app.queues.open(ctx, queueId, { claim: false });
+  const known = lastEventId === undefined ? queue.acked : await checkPosition(app, queue, lastEventId);
   if (block) await pause(pollDelayMs(budget, Date.now()), signal);
-  return longPoll(ctx.app, queue, { known, block, signal, access: readerAccess(ctx) });
+  return longPoll(app, queue, { known, block, signal, access: readerAccess(ctx) });
 }
 
 /** Parameters of `getEvents`. `signal` is aborted if the client disconnects. */
@@ -216,10 +242,10 @@ export interface QueuePage {
  *   position.
  */
 export async function peekEvents(ctx: Ctx, queueId: string, after: number | undefined): Promise<QueuePage> {
-  const { app } = ctx;
+  const { app } = requireLive(ctx.work);
   const queue = await app.queues.look(ctx, queueId);
   const known = after === undefined ? queue.acked : await checkPosition(app, queue, after);
-  const tail = await app.hub.tail(queue.realmId);
+  const tail = await app.hub.tail(queue.organizationId);
   const recipient = await tail.recipient(queue.userId, known);
   try {
     const page = await readPage(app, tail, { recipient, options: queue.options, position: known, now: app.now() });
@@ -234,14 +260,15 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
 }
 
 /**
- * Acknowledges all events of a queue up to the id `upTo`. A later reader without a position, over any transport, continues
- * after it.
+ * Acknowledges all events of a queue up to the id `upTo`. If a later reader sends no position, over any transport, it continues
+ * after `upTo`.
  *
  * @throws BadEventQueueIdError if the queue does not exist or has ended, or (`from_future`) if the log has not reached `upTo`.
  */
 export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number): Promise<void> {
-  const queue = await ctx.app.queues.look(ctx, queueId);
-  await ctx.app.queues.acknowledge(queue, await checkPosition(ctx.app, queue, upTo));
+  const { app } = requireLive(ctx.work);
+  const queue = await app.queues.look(ctx, queueId);
+  await app.queues.acknowledge(queue, await checkPosition(app, queue, upTo));
 }
 
 /**
@@ -249,6 +276,6 @@ export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number)
  *
  * @throws BadEventQueueIdError if the queue does not exist, belongs to another user, or has already ended.
  */
-export function deleteQueue(ctx: Ctx, queueId: string): Promise<void> {
-  return ctx.app.queues.delete(ctx, queueId);
+export async function deleteQueue(ctx: Ctx, queueId: string): Promise<void> {
+  await requireLive(ctx.work).app.queues.delete(ctx, queueId);
 }

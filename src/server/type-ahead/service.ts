@@ -7,7 +7,7 @@ import { newestTopics } from '../../messages/topics/topics.ts';
 import { visibleTo as visibleUsers } from '../../people/users.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { ValidationError } from '../../platform/errors.ts';
 import { nameWords, searchableWords, wordBeginning } from '../../platform/folding.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
@@ -18,13 +18,11 @@ const { sql } = Prisma;
 export const KINDS = ['User', 'Channel', 'UserGroup', 'Topic'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/**
- * Maximum length of the typed text: no name is longer. `MAX_OF_EACH` limits the suggestions of each kind, because users do not
- * look through more.
- */
+/** Maximum length of the typed text. No name is longer. */
 const MAX_TEXT_LENGTH = 100;
+/** Maximum number of suggestions of each kind. Users do not read longer lists. */
 export const MAX_OF_EACH = 20;
-/** Number of topics of a channel that are searched: those with the newest messages. */
+/** Maximum number of topics of a channel that are searched: those with the newest messages. */
 const TOPICS_LOOKED_THROUGH = 1_000;
 
 export interface Beginning {
@@ -33,7 +31,7 @@ export interface Beginning {
   readonly kinds: readonly Kind[];
   /** Id of the channel whose topics are suggested. If undefined, no topics are. */
   readonly channelId: number | undefined;
-  /** Largest number of results of each kind. */
+  /** Maximum number of results of each kind. */
   readonly limit: number;
 }
 
@@ -45,23 +43,27 @@ export type Suggestion =
 
 /**
  * Returns the objects whose name the viewer may be typing, kind by kind. For each kind, names that begin with the text come
- * first. Names in which each word of the text begins a word follow. Within both groups, topics are sorted by their newest
- * message, and other kinds by name.
+ * first, then names in which each word of the text is the beginning of a word. Within both groups, topics are sorted by their
+ * newest message, and other kinds by name.
  *
- * Case, accents and punctuation are ignored. A word also begins at each letter of scripts without spaces, between letters and
- * digits, and after an apostrophe. Deactivated users and groups and archived channels are excluded.
+ * Case, accents and punctuation are ignored. A word also begins where the case changes ("deckWinch"), at each letter of scripts
+ * without spaces, between letters and digits, and after an apostrophe. Deactivated users and groups and archived channels are
+ * excluded.
  *
- * @throws BadRequestError if the text is too long or contains a null byte, or the limit is not from 1 to 20.
+ * @throws ValidationError if the text is too long or contains a null byte, or the limit is not from 1 to 20.
  */
 export async function suggest(ctx: Ctx, { kinds, channelId, limit, ...given }: Beginning): Promise<Suggestion[]> {
   const text = requireText('text', given.text, { max: MAX_TEXT_LENGTH, strip: true });
-  if (limit < 1 || limit > MAX_OF_EACH) throw new BadRequestError(`"first" must be between 1 and ${MAX_OF_EACH}`);
+  if (limit < 1 || limit > MAX_OF_EACH) {
+    const details = { parameter: 'first', minimum: 1, maximum: MAX_OF_EACH, value: limit };
+    throw new ValidationError(`"first" must be between 1 and ${MAX_OF_EACH}`, details);
+  }
   const words = nameWords(text);
-  // The text contains only punctuation, which no name begins with.
+  // No name begins with a text that contains only punctuation.
   if (text !== '' && words === '') return [];
-  const { db } = ctx.app;
+  const { db } = ctx.work;
   const byName = <Row>(rows: Prisma.Sql, find: (ids: IdFilter, take: number) => Promise<Row[]>): Promise<Row[]> =>
-    named({ db, realmId: ctx.realmId, rows, words, limit }, find);
+    named({ db, organizationId: ctx.organizationId, rows, words, limit }, find);
   const byKind: Readonly<Record<Kind, () => Promise<Suggestion[]>>> = {
     User: async () => {
       const where = { ...visibleUsers(ctx.viewer), isActive: true, isSystem: false };
@@ -97,7 +99,10 @@ export async function suggest(ctx: Ctx, { kinds, channelId, limit, ...given }: B
   return (await Promise.all(kinds.map((kind) => byKind[kind]()))).flat();
 }
 
-/** Returns how well a name matches: 0 if it begins with the words, 1 if each of them begins one of its words, 2 otherwise. */
+/**
+ * Returns how well a name matches: 0 if it begins with `words`, 1 if each of `words` is the beginning of a word in the name,
+ * otherwise 2.
+ */
 function rankOf(name: string, words: string): number {
   if (name.startsWith(words)) return 0;
   return words.split(' ').every((word) => ` ${name}`.includes(` ${wordBeginning(word)}`)) ? 1 : 2;
@@ -107,8 +112,8 @@ type IdFilter = { readonly id?: { readonly in: number[] } };
 
 interface NameSearch {
   readonly db: SqlClient;
-  readonly realmId: number;
-  /** SQL for the table and a condition: `channel WHERE NOT is_archived`. */
+  readonly organizationId: number;
+  /** SQL with the table to search and a condition for its rows: `channel WHERE NOT is_archived`. */
   readonly rows: Prisma.Sql;
   /** The words of the typed text, as returned by `nameWords`. */
   readonly words: string;
@@ -121,23 +126,23 @@ interface NameSearch {
 const MAX_FITTING = 10_000;
 
 /**
- * Finds rows by name, at most `limit`. Names that begin with the words come first, then names in which each of the words begins
- * a word. The search uses an index.
+ * Finds at most `limit` rows by name. Names that begin with the words come first, then names in which each of the words is the
+ * beginning of a word. The search uses an index.
  *
- * @param find Reads the rows with these ids that the viewer can see, so that rows that the viewer cannot see do not count
+ * @param find Reads the rows that match an id filter and that the viewer can see, at most `take`. Hidden rows do not count
  *   towards the limit.
  */
 async function named<Row>(
-  { db, realmId, rows, words, limit }: NameSearch,
+  { db, organizationId, rows, words, limit }: NameSearch,
   find: (ids: IdFilter, take: number) => Promise<Row[]>,
 ): Promise<Row[]> {
   if (words === '') return find({}, limit);
-  const query = words.split(' ').map((word) => `'${realmId}.${wordBeginning(word)}':*`);
+  const query = words.split(' ').map((word) => `'${organizationId}.${wordBeginning(word)}':*`);
   const fitting = await readRows<{ id: number; begins: boolean }>(
     db,
     sql`
     SELECT id, starts_with(name_words, ${words}) AS begins FROM ${rows}
-    AND realm_id = ${realmId} AND search_name_vector(realm_id, name_words) @@ ${query.join(' & ')}::text::tsquery
+    AND realm_id = ${organizationId} AND search_name_vector(realm_id, name_words) @@ ${query.join(' & ')}::text::tsquery
     ORDER BY begins DESC, name_words, id LIMIT ${MAX_FITTING}`,
   );
   const [begin, others] = [true, false].map((begins) =>

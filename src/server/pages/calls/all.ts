@@ -1,7 +1,8 @@
 import { type Endpoint, slotsOf } from '../../../api/rest/endpoint.ts';
 import { fieldsOf, type Schema, schemaOf } from '../../../api/rest/openapi.ts';
 import { isFile, type Param } from '../../../api/rest/params.ts';
-import { curlCall, type DemoCall, type DemoCalls, leadLine } from './call.ts';
+import { routes } from '../../registries/features.ts';
+import { curlCall, type DemoCall, type DemoCalls, type Lead, leadLine } from './call.ts';
 import { CHANNEL_CALLS } from './channels.ts';
 import { MESSAGE_CALLS } from './messages.ts';
 import { ORGANIZATION_CALLS } from './organization.ts';
@@ -12,7 +13,31 @@ export const DEMO_CALLS: DemoCalls = { ...MESSAGE_CALLS, ...CHANNEL_CALLS, ...PE
 
 export const nameOf = ({ method, path }: Pick<Endpoint, 'method' | 'path'>): string => `${method} ${path}`;
 
-export const demoCallOf = (endpoint: Endpoint): DemoCall => DEMO_CALLS[nameOf(endpoint)] ?? {};
+/**
+ * Returns the hand-written parts of an endpoint's example call. If needed, adds a call that first creates the object that the
+ * path names.
+ */
+export function demoCallOf(endpoint: Endpoint): DemoCall {
+  const written = DEMO_CALLS[nameOf(endpoint)] ?? {};
+  return written.slots === undefined ? { ...creationFor(endpoint), ...written } : written;
+}
+
+/**
+ * Returns the call that creates the object in a path such as `/saved_snippets/{saved_snippet_id}`. That is a call of the POST
+ * endpoint whose path begins with `/saved_snippets`, and whose reply contains a `saved_snippet_id`. Empty if there is no such
+ * endpoint.
+ */
+function creationFor({ path }: Endpoint): Pick<DemoCall, 'first' | 'slots'> {
+  const [list = '', id = ''] = /^(\/\w+)\/\{(\w+_id)\}$/.exec(path)?.slice(1) ?? [];
+  const creation = routes.find(
+    ({ method, path: of, reply }) => method === 'POST' && of.startsWith(list) && id in reply,
+  );
+  if (creation === undefined) return {};
+  const { first = [], fields = fieldsMade(creation) } = DEMO_CALLS[nameOf(creation)] ?? {};
+  const name = /[a-z]+(?=_id$)/.exec(id)?.[0].toUpperCase() ?? '';
+  const lead: Lead = { call: `POST ${creation.path}`, fields, set: name, take: id };
+  return { first: [...first, lead], slots: { [id]: `$${name}` } };
+}
 
 /**
  * Returns the shell commands that the REST reference prints for an endpoint. They run in bash and zsh on a new demo

@@ -2,13 +2,13 @@ import { shellWord } from '../../../api/html.ts';
 import type { Method } from '../../../api/rest/endpoint.ts';
 import { API_PREFIX } from '../../../api/rest/router.ts';
 
-/** The values of an example call. In all of them, a name like `$DRAFT` is a shell variable. */
+/** The values of an example call. A name like `$DRAFT` in any value is a shell variable. */
 export interface Filling {
   /** Values of the path parameters. */
   readonly slots?: Readonly<Record<string, string>>;
-  /** Values of the parameters in query string or form. A value that begins with @ is the name of a file to upload. */
+  /** Values of the parameters in the query string or form. A value that begins with @ is the name of a file to upload. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Credentials of the call, as `name:key`. Default: those in `$EMAIL` and `$KEY`. Null: none. */
+  /** Credentials of the call, as `name:key`. Default: `$EMAIL:$KEY`. Null: no credentials. */
   readonly login?: string | null;
 }
 
@@ -17,9 +17,9 @@ export interface Lead extends Filling {
   readonly call: `${Method} ${string}`;
   /** Name of the shell variable that stores a field of the response. If absent, the response is discarded. */
   readonly set?: string;
-  /** Name of the response field to store: a number, a text, or a list whose first item is stored. */
+  /** Name of the response field whose value is stored: a number, a text, or the first item of a list. */
   readonly take?: string;
-  /** Whether to store all fields of that name in the response, separated by commas. */
+  /** Whether to store the values of all fields with the name `take` in the response, separated by commas. */
   readonly all?: true;
 }
 
@@ -34,7 +34,7 @@ export interface DemoCall extends Filling {
 /** Example calls by method and path, such as "GET /drafts". */
 export type DemoCalls = Readonly<Record<string, DemoCall>>;
 
-/** Returns a text as one shell word. Names such as `$NAME` stay variables; the rest is quoted. */
+/** Returns a text as one shell word. Names such as `$NAME` stay variables. All other text is quoted. */
 export function shellText(text: string): string {
   const parts = text.split(/(\$[A-Z]+)/).filter((part) => part !== '');
   return parts.length === 0 ? "''" : parts.map((part) => (/^\$[A-Z]+$/.test(part) ? part : shellWord(part))).join('');

@@ -41,11 +41,7 @@ export const CHANNEL_CALLS: DemoCalls = {
     ],
     fields: { order: '[$FOLDERS]' },
   },
-  'PATCH /channel_folders/{channel_folder_id}': {
-    first: [{ call: 'POST /channel_folders/create', fields: FOLDER, set: 'FOLDER', take: 'channel_folder_id' }],
-    slots: { channel_folder_id: '$FOLDER' },
-    fields: { description: 'What floats, and what sank.' },
-  },
+  'PATCH /channel_folders/{channel_folder_id}': { fields: { description: 'What floats, and what sank.' } },
   'POST /register': { fields: { event_types: '["message", "drafts"]', fetch_event_types: '["drafts"]' } },
   'GET /events': {
     first: [

@@ -23,8 +23,6 @@ const REMIND = { message_id: '$MESSAGE', scheduled_delivery_timestamp: '41024448
 
 const DRAFT = '{"type": "stream", "to": [1], "topic": "hello", "content": "To be said."}';
 const draft: Lead = { call: 'POST /drafts', fields: { drafts: `[${DRAFT}]` }, set: 'DRAFT', take: 'ids' };
-const SNIPPET = { title: 'Greeting', content: 'Hello, and **welcome**!' };
-const snippet: Lead = { call: 'POST /saved_snippets', fields: SNIPPET, set: 'SNIPPET', take: 'saved_snippet_id' };
 
 /** Example calls for messages, topics, and drafts. */
 export const MESSAGE_CALLS: DemoCalls = {
@@ -76,10 +74,6 @@ export const MESSAGE_CALLS: DemoCalls = {
   'PATCH /scheduled_messages/{scheduled_message_id}': { ...ofScheduled, fields: { content: 'Good evening!' } },
   'DELETE /scheduled_messages/{scheduled_message_id}': ofScheduled,
   'POST /reminders': { first: [message], fields: REMIND },
-  'DELETE /reminders/{reminder_id}': {
-    first: [message, { call: 'POST /reminders', fields: REMIND, set: 'REMINDER', take: 'reminder_id' }],
-    slots: { reminder_id: '$REMINDER' },
-  },
   'POST /drafts': { fields: { drafts: `[${DRAFT}]` } },
   'PATCH /drafts/{draft_id}': {
     first: [draft],
@@ -87,10 +81,5 @@ export const MESSAGE_CALLS: DemoCalls = {
     fields: { draft: DRAFT.replace('To be said.', 'To be said, at last.') },
   },
   'DELETE /drafts/{draft_id}': { first: [draft], slots: { draft_id: '$DRAFT' } },
-  'PATCH /saved_snippets/{saved_snippet_id}': {
-    first: [snippet],
-    slots: { saved_snippet_id: '$SNIPPET' },
-    fields: { title: 'A warmer greeting' },
-  },
-  'DELETE /saved_snippets/{saved_snippet_id}': { first: [snippet], slots: { saved_snippet_id: '$SNIPPET' } },
+  'PATCH /saved_snippets/{saved_snippet_id}': { fields: { title: 'A warmer greeting' } },
 };

@@ -12,7 +12,10 @@ const ofDomain = {
 const EMOJI = 'EMOJI="parrot$RANDOM"';
 const NO_VIDEO = { code: 'BAD_REQUEST', needs: '`VIDEO_PROVIDER_…`' };
 
-/** Example calls for the organization, and for video call services, which must be configured. */
+/**
+ * Example calls for the organization, and for video call services. The latter fail in the demo, because no provider is
+ * configured.
+ */
 export const ORGANIZATION_CALLS: DemoCalls = {
   'PATCH /realm': { fields: { description: 'Boats, and what belongs to them.' } },
   'PATCH /realm/user_settings_defaults': { fields: { twenty_four_hour_time: 'true' } },

@@ -4,7 +4,7 @@ const MAIL = 'MAIL="ada$RANDOM@example.com"';
 const ADA = { email: '$MAIL', password: 'correct horse battery staple', full_name: 'Ada Lovelace' };
 const user: Lead = { call: 'POST /users', fields: ADA, set: 'USER', take: 'user_id' };
 const ofUser = { first: [MAIL, user], slots: { user_id: '$USER' } };
-/** Gets the API key of the new user `$MAIL`, whom the example call can change or deactivate. */
+/** Gets the API key of the new user `$MAIL`. The example calls can then change or deactivate this user. */
 const key: Lead = {
   call: 'POST /fetch_api_key',
   login: null,
