@@ -6,13 +6,13 @@ import { batching } from './batching.ts';
 import { HEADERS } from './mutate.ts';
 import { outdatedExchange } from './outdated.ts';
 import { optimistic } from './own-marks.ts';
-import { rereadExchange } from './reread.ts';
+import { replayExchange } from './replay.ts';
 import { retryExchange } from './retry.ts';
 import { updates } from './updates.ts';
 
 export const GRAPHQL_PATH = '/graphql';
 
-/** Types without an `id` field. Their objects have no cache key: the cache stores them within their parent. */
+/** Types without an `id` field. Their objects have no cache key, so the cache stores them within their parent. */
 const WITHIN_OTHERS = Object.fromEntries(
   schema.__schema.types
     .filter(({ fields }) => fields?.some(({ name }) => name === 'id') === false)
@@ -35,9 +35,9 @@ export function createApiClient(socket: Socket): Client {
         optimistic,
         updates,
       }),
-      rereadExchange,
       outdatedExchange,
       retryExchange,
+      replayExchange,
       fetchExchange,
       subscriptionExchange({
         forwardSubscription: ({ query = '', variables }) => ({

@@ -1,6 +1,6 @@
 /**
- * Returns the global ID of an object that a link names by its number. The page may construct it because page and service are
- * one build. Other clients treat global IDs as opaque.
+ * Returns the global ID of an object from its number in a link. The page may construct global IDs, because it is built together
+ * with the service. Other clients treat global IDs as opaque.
  */
 export const globalId = (typename: 'Channel' | 'Message' | 'User', number: string): string =>
   btoa(`${typename}:${number}`);

@@ -1,21 +1,25 @@
-import type { AnyVariables, Client, OperationResult, TypedDocumentNode } from 'urql';
+import { type AnyVariables, type Client, getOperationName, type OperationResult, type TypedDocumentNode } from 'urql';
 
-/** Header that the service requires for multipart forms, which carry files: pages of other sites cannot send it. */
+/** Header that the service requires for multipart forms, which contain files. Pages of other sites cannot send this header. */
 export const HEADERS = { 'GraphQL-Require-Preflight': '1' };
 
-/** Idempotency keys of mutations without a response, by name and variables. The service may or may not have run them. */
+/**
+ * Idempotency keys of mutations that received no response, by the name and variables of the mutation. It is unknown whether the
+ * service has executed these mutations.
+ */
 const unsure = new Map<string, string>();
 
 /**
  * Runs a mutation under an idempotency key. If no response arrives, the next call of the mutation with equal variables reuses
- * the key. Once another mutation gets a response, the keys are dropped: that mutation may have undone the earlier one.
+ * the key. Once a new mutation gets a response, all keys that wait for reuse are dropped, because the new mutation may have
+ * undone the earlier ones.
  */
 export async function mutate<D, V extends AnyVariables>(
   client: Client,
   document: TypedDocumentNode<D, V>,
   variables: V,
 ): Promise<OperationResult<D, V>> {
-  const act = JSON.stringify([nameOf(document), variables], filesByName);
+  const act = JSON.stringify([getOperationName(document), variables], filesByName);
   const known = unsure.get(act);
   const key = known ?? newKey();
   const result = await client.mutation(document, variables, withKey(key)).toPromise();
@@ -27,19 +31,16 @@ export async function mutate<D, V extends AnyVariables>(
 
 /** Returns the operation context that sends an idempotency key. */
 export const withKey = (key: string) => ({
-  // The key is sent as a header, because the cache drops the extensions of an operation. These options replace those of the
-  // client, so they repeat its headers.
+  // The key is sent as a header, because the cache drops the extensions of an operation. These options replace the options of
+  // the client, so they repeat the headers of the client.
   fetchOptions: { headers: { ...HEADERS, 'Idempotency-Key': key } },
 });
 
-/** Returns a random key. Browsers have no `crypto.randomUUID` on insecure connections. */
+/** Returns a random idempotency key. Browsers have no `crypto.randomUUID` on insecure connections. */
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 const isSilence = ({ error }: OperationResult): boolean => error !== undefined && error.graphQLErrors.length === 0;
-
-const nameOf = ({ definitions }: Pick<TypedDocumentNode, 'definitions'>): string =>
-  definitions.flatMap((one) => (one.kind === 'OperationDefinition' ? (one.name?.value ?? []) : [])).join();
 
 const filesByName = (_: string, value: unknown): unknown =>
   value instanceof File ? [value.name, value.size, value.lastModified] : value;

@@ -1,318 +1,197 @@
 import type { Cache, UpdatesConfig } from '@urql/exchange-graphcache';
 import { gql } from 'urql';
-import { isSameTopic } from '../../contract/topic-key.ts';
 import type { EventsSubscription, RegisterMutation } from '../generated/graphql.ts';
-import { countNew, noteConversation, readEverything, unsettle } from './counts.ts';
-import { forget, forgetOf, keyOf } from './forget.ts';
-import type { Placed } from './narrow.ts';
-import { ownMarks } from './own-marks.ts';
-import { noteAllForgotten } from './reread.ts';
-import {
-  append,
-  catchUp,
-  changeState,
-  continueLists,
-  type ListOf,
-  move,
-  PAGE,
-  type PageOf,
-  remove,
-  reviewState,
-} from './timelines.ts';
-import { forgetTopics, listTopic, topicsOf } from './topic-lists.ts';
+import { forget, keyOf, place } from './fields.ts';
+import { isMention } from './narrow.ts';
+import { append, changeState, extend, move, remove } from './timelines.ts';
 
 // All changes that the page makes to its cache, beyond those that the cache makes by itself.
 //
-// Events contain entities with their new values, which the cache stores: edits, reactions, stars, names, presence and
-// settings need no code here. The handlers below, one per event, do the rest: they add messages to lists and remove them,
-// adjust the counts, and invalidate lists. A list is invalidated if that is rare and the service defines its order.
-// Components that show the list then read it again.
+// Events contain entities with their new values, which the cache stores: edits, reactions, stars, names, presence, settings and
+// unread counts need no code here. The table below makes all other changes. Lists are invalidated if their changes are rare and
+// the service defines their order. Components that show an invalidated field read it again.
 //
-// To handle another event: select it in `live/live.graphql`, and add a handler if the event changes a list.
+// To handle another event: select it in `live/live.graphql`, and add an entry if the event changes a list.
 
 type AnyEvent = NonNullable<EventsSubscription['events']>;
 type EventName = NonNullable<AnyEvent['__typename']>;
-export type EventOf<N extends EventName> = Extract<AnyEvent, { __typename?: N }>;
+type EventOf<N extends EventName> = Extract<AnyEvent, { __typename?: N }>;
+type Handler<N extends EventName> = (event: EventOf<N>, cache: Cache) => void;
 
-type Handlers = { readonly [N in EventName]?: (event: EventOf<N>, cache: Cache) => void };
+type Identified = { readonly id: string } | null;
 
-const handlers: Handlers = {
-  MessageSentEvent({ message }, cache) {
-    if (message === null) return;
-    const placed = { ...placeOf(message), states: statesOf(message) };
-    append(cache, message, placed);
-    const { topic, channel } = message;
-    if (topic !== null && channel !== null) bringUp(cache, channel.id, topic.id, message.id);
-    if (message.viewerHasRead) noteConversation(cache, placed);
-    else countNew(cache, message, placed);
-  },
-  MessageUpdatedEvent({ message, messages, origTopicName, origChannel }, cache) {
-    if (message !== null) reviewState(cache, message.id, 'MENTIONED', maybeMentions(cache, message.renderedContent));
-    if (origTopicName === null) return;
-    const moved = messages.filter((one) => one !== null);
-    move(
-      cache,
-      moved.map((one) => ({ id: one.id, to: placeOf(one) })),
-    );
-    for (const id of new Set([origChannel?.id, ...moved.map(({ channel }) => channel?.id)])) forgetTopics(cache, id);
-    unsettle();
-  },
-  MessagesDeletedEvent({ messageIds, channel }, cache) {
-    remove(cache, new Set(messageIds));
-    forgetTopics(cache, channel?.id);
-    unsettle();
-  },
-  MessageFlagsAddedEvent({ flag, all, messages }, cache) {
-    if (flag === 'STARRED') changeState(cache, idsOf(messages), 'STARRED', true);
-    if (flag !== 'READ') return;
-    if (all) readEverything(cache);
-    unsettle();
-  },
-  MessageFlagsRemovedEvent({ flag, messages }, cache) {
-    if (flag === 'STARRED') changeState(cache, idsOf(messages), 'STARRED', false);
-    if (flag === 'READ') unsettle();
-  },
-  SubscriptionsAddedEvent({ subscriptions }, cache) {
-    forget(cache, 'subscriptions');
-    for (const one of subscriptions) if (one !== null) noteSubscription(cache, one.channel.id, one.id);
-  },
-  SubscriptionsRemovedEvent({ channels }, cache) {
-    forget(cache, 'subscriptions');
-    for (const one of channels) if (one !== null) noteSubscription(cache, one.id, null);
-  },
-  // The viewer may have muted or unmuted the channel, which changes the unread counts.
-  SubscriptionUpdatedEvent: () => unsettle(),
-  SubscribersAddedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
-  SubscribersRemovedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
-  ChannelsCreatedEvent: (_, cache) => forget(cache, 'channels'),
-  ChannelsDeletedEvent(_, cache) {
-    for (const list of ['subscriptions', 'channels']) forget(cache, list);
-  },
-  ChannelUpdatedEvent({ channel, property }, cache) {
-    if (channel !== null) forgetOf(cache, 'Channel', channel.id, BY_RULES);
-    if (property === 'IS_ARCHIVED') for (const list of ['subscriptions', 'channels']) forget(cache, list);
-  },
-  ChannelFolderAddedEvent: (_, cache) => forget(cache, 'channelFolders'),
-  ChannelFolderUpdatedEvent: (_, cache) => forget(cache, 'channelFolders'),
-  TopicVisibilityChangedEvent({ channel, topicName, visibility }, cache) {
-    const topic = topicIn(cache, channel?.id, topicName ?? '');
-    if (topic === undefined) forgetTopics(cache, channel?.id);
-    else
-      cache.writeFragment(TOPIC_VISIBILITY, {
-        __typename: 'Topic',
-        id: cache.resolve(topic, 'id'),
-        viewerVisibility: visibility,
-      });
-    unsettle();
-  },
-  UserAddedEvent: (_, cache) => forgetNames(cache),
-  RealmUpdatedEvent: (_, cache) => forgetRights(cache),
-  UserUpdatedEvent({ user, userProperty }, cache) {
-    if (user !== null) forgetOf(cache, 'User', user.id, UNKNOWN[userProperty] ?? []);
-    if (userProperty === 'FULL_NAME') forgetNames(cache);
-    // Group memberships and permissions depend on the role and on whether the account is active.
-    if (userProperty === 'ROLE' || userProperty === 'IS_ACTIVE') for (const list of PEOPLE) forget(cache, list);
-    if (userProperty === 'ROLE') forgetRights(cache);
-  },
-  CustomProfileFieldsChangedEvent: (_, cache) => forget(cache, 'customProfileFields'),
-  UserGroupAddedEvent: (_, cache) => forget(cache, 'userGroups'),
-  UserGroupRemovedEvent: (_, cache) => forgetGroups(cache),
-  // Permissions on one group may depend on the members of another.
-  UserGroupUpdatedEvent: (_, cache) => forgetGroups(cache),
-  UserGroupMembersAddedEvent: (_, cache) => forgetGroups(cache),
-  UserGroupMembersRemovedEvent: (_, cache) => forgetGroups(cache),
-  UserGroupSubgroupsAddedEvent: (_, cache) => forgetGroups(cache),
-  UserGroupSubgroupsRemovedEvent: (_, cache) => forgetGroups(cache),
-  DraftsAddedEvent: (_, cache) => forget(cache, 'drafts'),
-  DraftRemovedEvent: (_, cache) => forget(cache, 'drafts'),
-  ScheduledMessagesAddedEvent: (_, cache) => forget(cache, 'scheduledMessages'),
-  ScheduledMessageRemovedEvent: (_, cache) => forget(cache, 'scheduledMessages'),
-  SavedSnippetAddedEvent: (_, cache) => forget(cache, 'savedSnippets'),
-  SavedSnippetRemovedEvent: (_, cache) => forget(cache, 'savedSnippets'),
-  RemindersAddedEvent: (_, cache) => forget(cache, 'reminders'),
-  ReminderRemovedEvent: (_, cache) => forget(cache, 'reminders'),
-  NavigationViewAddedEvent({ navigationView }, cache) {
-    const added = navigationView === null ? [] : [keyOf(cache, 'NavigationView', navigationView.id)];
-    changeViews(cache, (views) => [...views.filter((key) => !added.includes(key)), ...added]);
-  },
-  NavigationViewRemovedEvent({ navigationViewId }, cache) {
-    if (navigationViewId === null) return forget(cache, 'navigationViews');
-    const removed = keyOf(cache, 'NavigationView', navigationViewId);
-    changeViews(cache, (views) => views.filter((key) => key !== removed));
-  },
-};
+const idsOf = (entities: readonly Identified[]): string[] => entities.flatMap((one) => one?.id ?? []);
 
-/** Fields of a user that an event does not contain, by the property that changed. */
-const UNKNOWN: Partial<Record<EventOf<'UserUpdatedEvent'>['userProperty'], readonly string[]>> = {
-  PROFILE_DATA: ['profileData'],
-  TIMEZONE: ['timezone'],
-  DELIVERY_EMAIL: ['deliveryEmail'],
-  BOT_OWNER: ['botOwner'],
-};
-const PEOPLE = ['users', 'user', 'userGroups', 'userGroup', 'suggestions'];
-
-/** Invalidates the lists that contain the names of users. */
-const forgetNames = (cache: Cache): void => {
-  for (const list of ['users', 'suggestions']) forget(cache, list);
-};
-
-const forgetGroups = (cache: Cache): void => {
-  for (const list of ['userGroups', 'userGroup']) forget(cache, list);
-  forgetRights(cache);
-};
-
-/**
- * Invalidates the viewer's permissions in the organization. They depend on its settings, the viewer's role and their groups.
- */
-function forgetRights(cache: Cache): void {
-  const organization = cache.resolve('Query', 'organization');
-  if (typeof organization !== 'string') return;
-  for (const { fieldName } of cache.inspectFields(organization)) {
-    if (fieldName.startsWith('viewerCan')) cache.invalidate(organization, fieldName);
-  }
+/** Invalidates fields of channels. */
+function forgetIn(cache: Cache, channels: readonly (Identified | undefined)[], fields: readonly string[]): void {
+  for (const one of channels) if (one) forget(cache, fields, keyOf(cache, 'Channel', one.id));
 }
 
-/**
- * Fields of a channel that its events do not contain: those that depend on its subscribers, on the viewer's subscription,
- * and on its settings.
- */
-const SUBSCRIBERS = ['subscribers', 'subscriberCount'];
-const BY_SUBSCRIPTION = [...SUBSCRIBERS, 'viewerCanPost', 'viewerCanAddSubscribers'];
-const BY_RULES = [
-  ...['description', 'isArchived', 'historyPublicToSubscribers', 'permissions'],
+/** Fields of a channel that its events do not contain: those that depend on its subscribers, and on its settings. */
+const BY_SUBSCRIBERS = ['subscribers', 'subscriberCount'];
+const BY_SUBSCRIPTION = ['topics', ...BY_SUBSCRIBERS, 'viewerCanPost', 'viewerCanAddSubscribers'];
+const BY_SETTINGS = [
+  ...['description', 'isArchived', 'permissions'],
   ...['viewerCanAdminister', 'viewerCanPost', 'viewerCanSubscribe', 'viewerCanAddSubscribers'],
 ];
 
-const forgetSubscribers = (cache: Cache, channels: readonly ({ readonly id: string } | null)[]): void => {
-  for (const one of channels) if (one !== null) forgetOf(cache, 'Channel', one.id, SUBSCRIBERS);
+/** Fields of a user that its events do not contain. */
+const OF_USER = ['profileData', 'timezone', 'deliveryEmail', 'botOwner'];
+/** Lists of `Query` that contain the names of users, and groups with their members. */
+const NAMES = ['users', 'suggestions'];
+const GROUPS = ['userGroups', 'userGroup'];
+
+/** Invalidates the viewer's permissions in the organization. They depend on its settings, and on the viewer's role and groups. */
+function forgetRights(cache: Cache): void {
+  const organization = cache.resolve('Query', 'organization');
+  if (typeof organization !== 'string') return;
+  const fields = cache.inspectFields(organization).map(({ fieldName }) => fieldName);
+  forget(
+    cache,
+    fields.filter((name) => name.startsWith('viewerCan')),
+    organization,
+  );
+}
+
+function forgetGroups(_: unknown, cache: Cache): void {
+  forget(cache, GROUPS);
+  forgetRights(cache);
+}
+
+const LAST_MESSAGE = gql`fragment TopicLastMessage on Topic { id lastMessage { id } }`;
+
+/** The lists of `Query` that an event changes, or a function that makes other changes. */
+const changes: { readonly [N in EventName]?: readonly string[] | Handler<N> } = {
+  MessageSentEvent({ message }, cache) {
+    if (message === null) return;
+    append(cache, message);
+    const { id, channel, topic, directConversation } = message;
+    if (channel !== null && topic !== null) {
+      const lastMessage = { __typename: 'Message', id };
+      cache.writeFragment(LAST_MESSAGE, { __typename: 'Topic', id: topic.id, lastMessage });
+      place(cache, keyOf(cache, 'Channel', channel.id), 'topics', keyOf(cache, 'Topic', topic.id), 'first');
+    }
+    if (directConversation === null) return;
+    place(cache, 'Query', 'directConversations', keyOf(cache, 'DirectConversation', directConversation.id), 'first');
+  },
+  MessageUpdatedEvent({ message, messages, origTopicName, origChannel }, cache) {
+    if (message !== null) changeState(cache, [message.id], 'MENTIONED', message.flags.some(isMention));
+    if (origTopicName === null) return;
+    const moved = messages.filter((one) => one !== null);
+    move(cache, moved);
+    forgetIn(cache, [origChannel, ...moved.map(({ channel }) => channel)], ['topics']);
+  },
+  MessagesDeletedEvent({ messageIds, channel }, cache) {
+    remove(cache, messageIds);
+    forgetIn(cache, [channel], ['topics']);
+  },
+  MessageFlagsAddedEvent({ flag, all, messages }, cache) {
+    if (flag === 'STARRED') changeState(cache, idsOf(messages), 'STARRED', true);
+    // All messages were marked as read. The event lists no messages, channels, topics or conversations.
+    if (flag === 'READ' && all) forget(cache, ['messages', 'subscriptions', 'directConversations', 'channel', 'topic']);
+  },
+  MessageFlagsRemovedEvent({ flag, messages }, cache) {
+    if (flag === 'STARRED') changeState(cache, idsOf(messages), 'STARRED', false);
+  },
+  TopicVisibilityChangedEvent({ channel, unreadChange }, cache) {
+    // Of channels to which the viewer is not subscribed, the event lists no topics.
+    if (!unreadChange?.topics.length) forgetIn(cache, [channel], ['topics']);
+  },
+  SubscriptionsAddedEvent({ subscriptions }, cache) {
+    forget(cache, ['subscriptions']);
+    forgetIn(
+      cache,
+      subscriptions.map((one) => one?.channel),
+      BY_SUBSCRIPTION,
+    );
+  },
+  SubscriptionsRemovedEvent({ channels }, cache) {
+    forget(cache, ['subscriptions']);
+    forgetIn(cache, channels, BY_SUBSCRIPTION);
+  },
+  SubscribersAddedEvent: ({ channels }, cache) => forgetIn(cache, channels, BY_SUBSCRIBERS),
+  SubscribersRemovedEvent: ({ channels }, cache) => forgetIn(cache, channels, BY_SUBSCRIBERS),
+  ChannelsCreatedEvent: ['channels'],
+  ChannelsDeletedEvent: ['subscriptions', 'channels'],
+  ChannelUpdatedEvent({ channel, property }, cache) {
+    forgetIn(cache, [channel], BY_SETTINGS);
+    if (property === 'IS_ARCHIVED') forget(cache, ['subscriptions', 'channels']);
+  },
+  ChannelFolderAddedEvent: ['channelFolders'],
+  ChannelFolderUpdatedEvent: ['channelFolders'],
+  UserAddedEvent: NAMES,
+  UserUpdatedEvent({ user, userProperty }, cache) {
+    if (user !== null) forget(cache, OF_USER, keyOf(cache, 'User', user.id));
+    if (userProperty === 'FULL_NAME') forget(cache, NAMES);
+    // Group memberships and permissions depend on the role and on whether the account is active.
+    if (userProperty === 'ROLE' || userProperty === 'IS_ACTIVE') forget(cache, [...NAMES, ...GROUPS, 'user']);
+    if (userProperty === 'ROLE') forgetRights(cache);
+  },
+  OrganizationUpdatedEvent: (_, cache) => forgetRights(cache),
+  CustomProfileFieldsChangedEvent: ['customProfileFields'],
+  UserGroupAddedEvent: ['userGroups'],
+  // Permissions on a group may depend on the members of another group.
+  UserGroupRemovedEvent: forgetGroups,
+  UserGroupUpdatedEvent: forgetGroups,
+  UserGroupMembersAddedEvent: forgetGroups,
+  UserGroupMembersRemovedEvent: forgetGroups,
+  UserGroupSubgroupsAddedEvent: forgetGroups,
+  UserGroupSubgroupsRemovedEvent: forgetGroups,
+  // The service deletes all drafts when their synchronization is turned on or off.
+  UserSettingUpdatedEvent({ userSetting }, cache) {
+    if (userSetting === 'ENABLE_DRAFTS_SYNCHRONIZATION') forget(cache, ['drafts']);
+  },
+  DraftsAddedEvent: ['drafts'],
+  DraftRemovedEvent: ['drafts'],
+  ScheduledMessagesAddedEvent: ['scheduledMessages'],
+  ScheduledMessageRemovedEvent: ['scheduledMessages'],
+  SavedSnippetAddedEvent: ['savedSnippets'],
+  SavedSnippetRemovedEvent: ['savedSnippets'],
+  RemindersAddedEvent: ['reminders'],
+  ReminderRemovedEvent: ['reminders'],
+  NavigationViewAddedEvent({ navigationView }, cache) {
+    place(cache, 'Query', 'navigationViews', keyOf(cache, 'NavigationView', navigationView?.id ?? ''), 'last');
+  },
+  NavigationViewRemovedEvent({ navigationViewId }, cache) {
+    place(cache, 'Query', 'navigationViews', keyOf(cache, 'NavigationView', navigationViewId ?? ''));
+  },
 };
 
-const TOPIC_VISIBILITY = gql`fragment TopicVisibility on Topic { id viewerVisibility }`;
-const LAST_MESSAGE = gql`fragment TopicLastMessage on Topic { id lastMessage { id } }`;
-const OWN_SUBSCRIPTION = gql`fragment ChannelOwnSubscription on Channel { id ownSubscription { id } }`;
+/** Fields of `Query` that the registration of an event queue returns. */
+const FIRST_SCREEN = new Set([
+  ...['viewer', 'organization', 'ownSettings'],
+  ...['subscriptions', 'directConversations', 'navigationViews'],
+]);
 
 /** The callbacks that graphcache runs when results arrive. */
 export const updates: UpdatesConfig = {
   Subscription: {
     events({ events }, _, cache) {
       const event = events as AnyEvent;
-      const handle = handlers[event.__typename as EventName] as ((event: AnyEvent, cache: Cache) => void) | undefined;
-      handle?.(event, cache);
+      const change = changes[event.__typename as EventName] as readonly string[] | Handler<EventName> | undefined;
+      if (typeof change === 'function') change(event as never, cache);
+      else if (change !== undefined) forget(cache, change);
     },
   },
   Mutation: {
-    ...ownMarks,
+    // The events of the queue begin after the returned data, so all other data may lack earlier changes.
     registerEventQueue({ registerEventQueue }, _, cache) {
       const result = registerEventQueue as RegisterMutation['registerEventQueue'];
-      if (result.__typename === 'RegisterEventQueuePayload') beginAnew(cache, result.query);
+      if (result?.__typename !== 'RegisterEventQueuePayload') return;
+      const fields = cache.inspectFields('Query').map(({ fieldName }) => fieldName);
+      forget(
+        cache,
+        fields.filter((name) => !FIRST_SCREEN.has(name)),
+      );
+      forgetRights(cache);
+      const { viewer, subscriptions } = result.query;
+      if (viewer !== null) forget(cache, ['profileData'], keyOf(cache, 'User', viewer.id));
+      forgetIn(cache, subscriptions?.nodes.map(({ channel }) => channel) ?? [], ['topics', 'ownSubscription']);
     },
   },
   Query: {
-    // A query with 0 for `first` or `last` reads one more page, which extends the cached lists: see `continueLists`.
-    messages({ messages }, { narrow, anchor, first, last }, cache) {
-      const { messageId } = (anchor ?? {}) as { readonly messageId?: string };
-      if (messages === null) return;
-      if (first === PAGE && last === PAGE) catchUp(cache, { narrow, anchor } as unknown as ListOf);
-      const isPage = messageId !== undefined && (first === 0 || last === 0);
-      if (!isPage) return;
-      continueLists(cache, { narrow, messageId, isOlder: last === 0, page: messages } as unknown as PageOf);
+    messages({ messages }, args, cache) {
+      if (messages !== null) extend(cache, { ...args, page: messages } as never);
     },
   },
 };
-
-/**
- * Invalidates the data that the registration of a new event queue did not return. The events of the queue begin after the
- * returned state, so all other data may be outdated. Components that show such data read it again.
- */
-function beginAnew(
-  cache: Cache,
-  {
-    viewer,
-    subscriptions,
-  }: Extract<RegisterMutation['registerEventQueue'], { __typename?: 'RegisterEventQueuePayload' }>['query'],
-): void {
-  noteAllForgotten(FIRST_SCREEN);
-  for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
-    if (!FIRST_SCREEN.has(fieldName)) cache.invalidate('Query', fieldName, args);
-  }
-  forgetRights(cache);
-  if (viewer !== null) forgetOf(cache, 'User', viewer.id, ['profileData']);
-  for (const { id, channel } of subscriptions?.nodes ?? []) {
-    writeSubscription(cache, channel.id, id);
-    forgetTopics(cache, channel.id);
-  }
-}
-
-/** Sets or removes the viewer's own subscription to a channel. */
-function writeSubscription(cache: Cache, channelId: string, id: string | null): void {
-  const ownSubscription = id === null ? null : { __typename: 'ChannelSubscription', id };
-  cache.writeFragment(OWN_SUBSCRIPTION, { __typename: 'Channel', id: channelId, ownSubscription });
-}
-
-function noteSubscription(cache: Cache, channelId: string, id: string | null): void {
-  writeSubscription(cache, channelId, id);
-  forgetOf(cache, 'Channel', channelId, BY_SUBSCRIPTION);
-}
-
-const FIRST_SCREEN = new Set([
-  'viewer',
-  'organization',
-  'ownSettings',
-  'subscriptions',
-  'directConversations',
-  'navigationViews',
-]);
-
-interface Located {
-  readonly channel: { readonly id: string } | null;
-  readonly topicName: string;
-  readonly participants?: readonly { readonly id: string }[] | null;
-}
-
-const placeOf = ({ channel, topicName, participants }: Located): Placed => ({
-  channelId: channel?.id ?? null,
-  topicName,
-  participantIds: participants?.map(({ id }) => id) ?? [],
-});
-
-type Sent = NonNullable<EventOf<'MessageSentEvent'>['message']>;
-
-const idsOf = (messages: readonly ({ readonly id: string } | null)[]): ReadonlySet<string> =>
-  new Set(messages.flatMap((one) => one?.id ?? []));
-
-const statesOf = ({ flags, channel }: Sent): NonNullable<Placed['states']> => ({
-  MENTIONED: flags.some((flag) => flag === 'MENTIONED' || flag.endsWith('WILDCARD_MENTIONED')),
-  STARRED: flags.includes('STARRED'),
-  ALERTED: flags.includes('HAS_ALERT_WORD'),
-  DIRECT: channel === null,
-});
-
-/**
- * Returns whether the HTML of an edited message may mention the viewer. Group and topic mentions always count, because the
- * page does not know their members.
- */
-function maybeMentions(cache: Cache, html: string): boolean {
-  const viewer = cache.resolve('Query', 'viewer');
-  const userId = typeof viewer === 'string' ? cache.resolve(viewer, 'databaseId') : undefined;
-  return new RegExp(`data-user-id="(${userId}|\\*)"|class="(user-group|topic)-mention`).test(html);
-}
-
-/** Makes a message the last one of its topic, and adds the topic to its channel's lists if they lack it. */
-function bringUp(cache: Cache, channelId: string, topicId: string, messageId: string): void {
-  const key = keyOf(cache, 'Topic', topicId);
-  const lastMessage = { __typename: 'Message', id: messageId };
-  cache.writeFragment(LAST_MESSAGE, { __typename: 'Topic', id: topicId, lastMessage });
-  if (!topicsOf(cache, channelId).includes(key)) listTopic(cache, channelId, key);
-}
-
-const topicIn = (cache: Cache, channelId: string | undefined, name: string): string | undefined =>
-  channelId === undefined
-    ? undefined
-    : topicsOf(cache, channelId).find((key) => isSameTopic(String(cache.resolve(key, 'name')), name));
-
-/** Changes the viewer's navigation views in the cache. The list is short and always shown, so it is not read again. */
-function changeViews(cache: Cache, change: (keys: readonly string[]) => string[]): void {
-  const connection = cache.resolve('Query', 'navigationViews', { first: 100 });
-  if (typeof connection !== 'string') return;
-  cache.link(connection, 'nodes', change((cache.resolve(connection, 'nodes') ?? []) as string[]));
-}

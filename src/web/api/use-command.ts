@@ -1,10 +1,7 @@
 import { useCallback, useRef, useState } from 'react';
-import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from 'urql';
+import { type AnyVariables, type TypedDocumentNode, useClient } from 'urql';
+import { refusalIn } from '../base/refusals.ts';
 import { mutate } from './mutate.ts';
-import { narrowProblem } from './narrow.ts';
-
-/** Result of a mutation with one field: its payload or an error. */
-type MutationResult = { readonly __typename?: string; readonly message?: string };
 
 export interface Command<V> {
   /** Runs the mutation. @returns Whether it succeeded. If not, `refusal` contains the reason until the next call. */
@@ -14,7 +11,7 @@ export interface Command<V> {
 }
 
 /**
- * Returns a function that runs a mutation, with the reason of its last failure and whether it is in progress.
+ * Returns a function that runs a mutation, the reason of the last failure, and whether the mutation is in progress.
  *
  * @param onDone Called with the result after success.
  */
@@ -42,22 +39,3 @@ export function useCommand<D extends object, V extends AnyVariables>(
   );
   return { run, refusal, isBusy };
 }
-
-/** Returns the reason why a mutation failed, for the user; undefined if it succeeded. */
-export function refusalIn(data: object | undefined, error: CombinedError | undefined): string | undefined {
-  if (error !== undefined) return sentenceOf(error.graphQLErrors[0]);
-  const [answer] = Object.values(data ?? {}) as MutationResult[];
-  if (answer?.__typename?.endsWith('Payload') !== false) return undefined;
-  return answer.__typename === 'ExpectationMismatchError' ? OVERTAKEN : (answer.message ?? SILENCE);
-}
-
-function sentenceOf(error: CombinedError['graphQLErrors'][number] | undefined): string {
-  if (error === undefined) return SILENCE;
-  const { code, desc } = error.extensions;
-  return code === 'BAD_NARROW' && typeof desc === 'string' ? narrowProblem(desc) : error.message;
-}
-
-/** Message to the user about an `ExpectationMismatchError`. The service's own message names an API parameter. */
-const OVERTAKEN = 'Another user has changed this in the meantime. Your change was not saved.';
-
-const SILENCE = 'The service does not respond. Try again in a moment.';

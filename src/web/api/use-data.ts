@@ -1,8 +1,8 @@
 import { useCallback, useMemo } from 'react';
 import { type AnyVariables, createRequest, type RequestPolicy, type TypedDocumentNode, useQuery } from 'urql';
+import { refusalIn } from '../base/refusals.ts';
+import { useStore } from '../base/store.ts';
 import { retryNow, troubles } from './retry.ts';
-import { useStore } from './store.ts';
-import { refusalIn } from './use-command.ts';
 
 /** Data that is being read for the first time. */
 export interface Loading {
@@ -14,12 +14,12 @@ export interface Loading {
 export interface Failed {
   readonly state: 'failed';
   readonly data?: undefined;
-  /** The reason, for the user. */
+  /** The reason of the failure, as text for the user. */
   readonly message: string;
   readonly retry: () => void;
 }
 
-/** Data of the requested document and variables, never of the document and variables of an earlier render. */
+/** Data for the document and the variables of the current render, never for those of an earlier render. */
 export interface Ready<D> {
   readonly state: 'ready';
   readonly data: D;
@@ -36,10 +36,12 @@ interface Options {
 }
 
 /**
- * Reads data from the cache or the service, and returns it again when it changes. Components read data with this hook only.
+ * Reads data from the cache or the service. When the data changes, the component renders again. Components read data with this
+ * hook only.
  *
  * When the document or a variable changes, the previous data is dropped in the same render. Temporary failures are retried
- * automatically (`api/retry.ts`): the result is `failed` in the meantime, then `ready`.
+ * automatically (`api/retry.ts`). If no data is available and the retries do not succeed soon, the result is `failed` until a
+ * retry succeeds.
  */
 export function useData<D, V extends AnyVariables>(
   query: TypedDocumentNode<D, V>,
@@ -51,8 +53,9 @@ export function useData<D, V extends AnyVariables>(
   const [result, execute] = useQuery<D, AnyVariables>({ query, variables, requestPolicy, pause });
   const trouble = useStore(troubles, (all) => all.get(key));
   const read = useCallback(() => {
-    if (!retryNow(key)) execute({ requestPolicy: 'network-only' });
-  }, [key, execute]);
+    if (trouble === undefined) execute({ requestPolicy: 'network-only' });
+    else retryNow(key);
+  }, [key, trouble, execute]);
   const isOwn = !pause && result.operation?.key === key;
   const { data, error } = isOwn ? result : {};
   const message = data == null && error === undefined ? trouble : refusalIn(undefined, error);

@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useState } from 'react';
 import { Provider } from 'urql';
-import { prefetchChunks } from '../api/chunks.ts';
 import { createApiClient } from '../api/client.ts';
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import { startOutbox } from '../composer/outbox.ts';
 import { startDrafts } from '../drafts/drafts.ts';
 import { startEmoji } from '../emoji/emoji-table.ts';
@@ -15,6 +14,7 @@ import { followRenames } from '../topics/follow-renames.ts';
 import { startTyping } from '../typing/typists.ts';
 import { Announcer } from '../ui/announcer.tsx';
 import { Broken } from '../ui/broken.tsx';
+import { prefetchChunks } from '../ui/chunks.ts';
 import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { Shell } from './shell.tsx';
 

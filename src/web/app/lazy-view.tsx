@@ -1,7 +1,7 @@
 import type { ComponentType, ReactNode } from 'react';
-import { Header } from '../conversation/header.tsx';
-import { reloadOnce, reloadPage } from '../drafts/reload.ts';
+import { Header } from '../ui/header.tsx';
 import { lazily } from '../ui/lazily.tsx';
+import { reloadOnce, reloadPage } from '../ui/reload.ts';
 
 interface ViewProps {
   readonly menu: ReactNode;

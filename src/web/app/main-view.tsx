@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { ChannelView } from '../channels/channel-view.tsx';
 import { DirectView } from '../conversation/direct-view.tsx';
-import { Header } from '../conversation/header.tsx';
 import { MessagesView } from '../conversation/messages-view.tsx';
 import { Inbox } from '../inbox/inbox.tsx';
 import { MessageAt } from '../message-actions/message-at.tsx';
@@ -10,6 +9,7 @@ import { type Route, VIEWS } from '../routing/routes.ts';
 import { TopicsView } from '../topics/topics-view.tsx';
 import { Broken } from '../ui/broken.tsx';
 import { ErrorBoundary } from '../ui/error-boundary.tsx';
+import { Header } from '../ui/header.tsx';
 import { lazyView } from './lazy-view.tsx';
 
 const BrowseChannels = lazyView('Channels', async () => (await import('../channels/browse-view.tsx')).BrowseChannels);
@@ -17,10 +17,7 @@ const Directory = lazyView('People', async () => (await import('../people/direct
 const GroupsView = lazyView('Groups', async () => (await import('../groups/groups-view.tsx')).GroupsView);
 const SearchView = lazyView('Search', async () => (await import('../search/search-view.tsx')).SearchView);
 const SettingsView = lazyView('Settings', async () => (await import('../settings/settings-view.tsx')).SettingsView);
-const WritingView = lazyView(
-  'Drafts and scheduled',
-  async () => (await import('../writing/writing-view.tsx')).WritingView,
-);
+const WritingView = lazyView('Drafts and scheduled', async () => (await import('./writing-view.tsx')).WritingView);
 
 /** The view of the current route. @param menu Button that opens the sidebar on narrow screens. */
 export function MainView({ menu }: { readonly menu: ReactNode }) {

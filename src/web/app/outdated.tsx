@@ -1,12 +1,12 @@
 import { isOutdated } from '../api/outdated.ts';
-import { useStore } from '../api/store.ts';
-import { reloadPage } from '../drafts/reload.ts';
+import { useStore } from '../base/store.ts';
 import { Button } from '../ui/button.tsx';
+import { reloadPage } from '../ui/reload.ts';
 import './outdated.css';
 
 /**
- * Banner that is shown once the service was upgraded. The page does not reload by itself: the user may be reading, and a
- * reload that does not help would repeat forever. Unsent text survives the reload.
+ * Banner that is shown once the service was upgraded. The page does not reload by itself: the user may be reading, and if a
+ * reload did not help, the page would reload forever. Unsent text survives the reload.
  */
 export function Outdated() {
   const isShown = useStore(isOutdated);

@@ -1,6 +1,4 @@
 import { useEffect, useRef, useState } from 'react';
-import { openHelp, useKeyboard } from '../keyboard/use-keyboard.tsx';
-import { ConnectionStatus } from '../live/connection-status.tsx';
 import { Link, useVisits } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { SignOut } from '../session/sign-out.tsx';
@@ -12,8 +10,10 @@ import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Notices } from '../ui/notices.tsx';
 import { Popups } from '../ui/popup.tsx';
+import { ConnectionStatus } from './connection-status.tsx';
 import { MainView } from './main-view.tsx';
 import { Outdated } from './outdated.tsx';
+import { openHelp, useKeyboard } from './use-keyboard.tsx';
 import './shell.css';
 import { ThemeSwitch } from './theme-switch.tsx';
 import { useAppearance } from './use-appearance.ts';
@@ -21,7 +21,7 @@ import { useOnePane } from './use-one-pane.ts';
 import { useViewport } from './use-viewport.ts';
 
 /**
- * The sidebar beside the main view. Narrow screens show one of the two; a button in the main view leads back to the sidebar.
+ * The sidebar beside the main view. Narrow screens show only one of them. A button in the main view leads back to the sidebar.
  */
 export function Shell({ isReady }: { readonly isReady: boolean }) {
   const [isOpen, setOpen] = useState(false);

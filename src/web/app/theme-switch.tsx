@@ -1,4 +1,4 @@
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import { useSettings } from '../settings/use-settings.ts';
 import { IconButton } from '../ui/button.tsx';
 import { setTheme, theme } from './theme.ts';

@@ -1,9 +1,9 @@
-import { createStore } from '../api/store.ts';
+import { createStore } from '../base/store.ts';
 
 /** Color theme of the page. `system`: the theme of the browser. */
 export type Theme = 'system' | 'light' | 'dark';
 
-/** Key in local storage. `index.html` reads it too, before the first paint. */
+/** Key of the theme in local storage. `index.html` reads it too, before the first paint. */
 const KEY = 'theme';
 
 export const theme = createStore<Theme>((localStorage.getItem(KEY) as Theme | null) ?? 'system');

@@ -4,7 +4,7 @@ import { setClock } from '../ui/clock.ts';
 import { setTheme } from './theme.ts';
 
 const THEMES = { AUTOMATIC: 'system', LIGHT: 'light', DARK: 'dark' } as const;
-/** Font size that the styles are written for. */
+/** Font size in pixels for which the styles are written. */
 const USUAL_SIZE_PX = 16;
 
 /** Applies the viewer's settings for colors, font size and time format, including changes from other devices. */

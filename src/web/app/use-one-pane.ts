@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * On narrow screens, moves the focus into the sidebar when the sidebar opens. When it closes, moves the focus to the button
- * that opens it. Escape closes the sidebar.
+ * Handles focus and Escape for the sidebar on narrow screens. When the sidebar opens, the focus moves into it. When the sidebar
+ * closes, the focus moves to the button that opens the sidebar. Escape closes the sidebar.
  */
 export function useOnePane(isOpen: boolean, close: () => void): void {
   const wasOpen = useRef(false);

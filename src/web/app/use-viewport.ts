@@ -1,8 +1,8 @@
 import { useEffect } from 'react';
 
 /**
- * Keeps the page as high as its visible part. If an on-screen keyboard covers the page instead of shrinking it, the composer
- * stays above the keyboard.
+ * Sets the height of the page to the height of its visible part. If an on-screen keyboard covers the page instead of shrinking
+ * it, the composer stays above the keyboard.
  */
 export function useViewport(): void {
   useEffect(() => {

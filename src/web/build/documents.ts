@@ -38,7 +38,7 @@ export async function writeDocuments(): Promise<void> {
     plugins: [],
     pluginMap: {},
   });
-  // The other generated files contain tag functions for documents within code. The page has none: its documents are files.
+  // The other generated files contain tag functions for documents within code. The page has no such documents.
   for (const section of sections.filter(({ filename }) => filename.endsWith('/graphql.ts'))) {
     mkdirSync(dirname(section.filename), { recursive: true });
     writeFileSync(section.filename, await codegen(section));

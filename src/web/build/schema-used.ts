@@ -23,8 +23,8 @@ interface TypeReference {
 }
 
 /**
- * Returns the part of a schema that the cache needs, as an introspection result. It contains the types that the documents
- * can return, with their selected fields, interfaces and possible types. The whole schema is 50 times as large.
+ * Returns the part of a schema that the cache needs, as an introspection result. The part consists of the types that the
+ * documents can return, with their selected fields, interfaces and possible types. The whole schema is 50 times as large.
  */
 export function schemaUsedBy(documents: DocumentNode, schema: GraphQLSchema) {
   const used = fieldsUsedBy(documents, schema);

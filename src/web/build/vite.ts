@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Output folder of the build. `src/server/pages/chat.ts` serves the page from it. */
 export const BUILT = join(ROOT, '../generated/web');
 
-/** Keeps only the WOFF2 files of the formula fonts, which all current browsers read. The other formats would add 0.7 MB. */
+/** Plugin that keeps only the WOFF2 files of the formula fonts, which all current browsers read. Other formats add 0.7 MB. */
 const oneFontFormat: Plugin = {
   name: 'one-font-format',
   enforce: 'pre',
@@ -30,5 +30,8 @@ export const viteConfig: InlineConfig = {
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // All modules of the first view are one chunk. Otherwise those that later chunks import too are in many small chunks.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
+    chunkSizeWarningLimit: 1_000,
   },
 };

@@ -1,13 +1,14 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { useData } from '../api/use-data.ts';
-import { Header } from '../conversation/header.tsx';
-import { useRights } from '../conversation/use-viewer.ts';
 import { ChannelsDocument, type ListedChannelFragment } from '../generated/graphql.ts';
-import { spoken } from '../messages/markup.ts';
+import { spoken } from '../markdown/markup.ts';
+import { useRights } from '../people/use-viewer.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { Button, IconButton } from '../ui/button.tsx';
+import { channelIcon } from '../ui/channel-icon.ts';
 import { TextField } from '../ui/form.tsx';
+import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
@@ -67,10 +68,10 @@ function Page({ place, nameContains }: { readonly place: Place; readonly nameCon
 }
 
 function Row({ channel }: { readonly channel: ListedChannelFragment }) {
-  const { id, name, isPrivate, isWebPublic, isArchived, subscriberCount, renderedDescription } = channel;
+  const { id, name, privacy, isArchived, subscriberCount, renderedDescription } = channel;
   return (
     <li className="row">
-      <Icon name={isPrivate ? 'lock' : isWebPublic ? 'globe' : 'hash'} />
+      <Icon name={channelIcon(privacy)} />
       <div className="row-body">
         <Link to={addressOf({ name: 'channel', channelId: id }, name)}>
           <strong>{name}</strong>

@@ -1,14 +1,14 @@
 import { useData } from '../api/use-data.ts';
-import { useRights } from '../conversation/use-viewer.ts';
-import { FoldersDocument } from '../generated/graphql.ts';
+import { type ChannelPrivacy, FoldersDocument } from '../generated/graphql.ts';
+import { useRights } from '../people/use-viewer.ts';
 import { type Described, DraftForm, type DraftProps } from '../ui/draft-form.tsx';
 import { Choice } from '../ui/form.tsx';
-import { PRIVACIES, type Privacy, privaciesFor } from './privacies.ts';
+import { PRIVACIES, privaciesFor } from './privacies.ts';
 
 /** The editable properties of a channel, without its permissions. */
 export interface ChannelDraft extends Described {
-  readonly privacy: Privacy;
-  /** Empty if the channel is in no folder. */
+  readonly privacy: ChannelPrivacy;
+  /** ID of the channel's folder. Empty if the channel is in no folder. */
   readonly folderId: string;
 }
 
@@ -16,7 +16,7 @@ export interface ChannelDraft extends Described {
 export function ChannelForm(props: DraftProps<ChannelDraft>) {
   const read = useData(FoldersDocument, {});
   const allowed = privaciesFor(useRights());
-  // The current privacy level is always an option, even if the viewer could not give it to another channel.
+  // The current privacy level is always an option, even if the viewer is not allowed to choose it for other channels.
   const privacies = PRIVACIES.filter(([privacy]) => privacy === props.before.privacy || allowed.includes(privacy));
   const { nodes: folders = [], totalCount = 0 } = read.data?.channelFolders ?? {};
   return (

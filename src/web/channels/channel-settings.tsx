@@ -12,7 +12,6 @@ import { notify } from '../ui/notices.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 import { type ChannelDraft, ChannelForm } from './channel-form.tsx';
 import { OwnSubscription } from './own-subscription.tsx';
-import { type Privacy, privacyInput } from './privacies.ts';
 import type { Channel } from './settings-channel.ts';
 import { SubscribeButton } from './subscribe-button.tsx';
 import { Subscribers } from './subscribers.tsx';
@@ -65,23 +64,16 @@ function Shown({ part, channel }: { readonly part: Part; readonly channel: Chann
   }
 }
 
-function privacyOf({ isWebPublic, isPrivate, historyPublicToSubscribers }: Channel): Privacy {
-  if (isWebPublic) return 'web-public';
-  if (!isPrivate) return 'public';
-  return historyPublicToSubscribers ? 'private-shared' : 'private';
-}
-
 function General({ channel }: { readonly channel: Channel }) {
   const { run, refusal, isBusy } = useCommand(UpdateChannelDocument);
-  const { id: channelId, name, description, folder, viewerCanAdminister } = channel;
-  const before = { name, description, privacy: privacyOf(channel), folderId: folder?.id ?? '' };
+  const { id: channelId, name, description, privacy, folder, viewerCanAdminister } = channel;
+  const before = { name, description, privacy, folderId: folder?.id ?? '' };
   const save = async (draft: ChannelDraft, begun: ChannelDraft) => {
-    const { folderId, privacy, ...changes } = changesIn(draft, begun);
+    const { folderId, ...changes } = changesIn(draft, begun);
     const input = {
       channelId,
       ...changes,
       ...(folderId !== undefined && { folderId: folderId === '' ? null : folderId }),
-      ...(privacy !== undefined && privacyInput(privacy)),
     };
     if (await run({ input })) notify('Saved.');
   };
@@ -94,7 +86,7 @@ function General({ channel }: { readonly channel: Channel }) {
   );
 }
 
-/** Button that archives the channel. The second click confirms, because archiving affects the sidebar of all subscribers. */
+/** Button that archives the channel. A second click is required, because archiving affects the sidebar of all subscribers. */
 function Archive({ channel: { id, name } }: { readonly channel: Channel }) {
   const close = useClose();
   const [isSure, setSure] = useState(false);

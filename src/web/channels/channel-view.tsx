@@ -2,21 +2,22 @@ import { type ReactNode, useMemo } from 'react';
 import { narrowKey } from '../api/narrow.ts';
 import { useData } from '../api/use-data.ts';
 import { Composer } from '../composer/composer.tsx';
-import { Header } from '../conversation/header.tsx';
-import { useKnownChannel } from '../conversation/use-known.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
 import { ChannelHeaderDocument } from '../generated/graphql.ts';
-import { dress, spoken } from '../messages/markup.ts';
+import { dress, spoken } from '../markdown/markup.ts';
 import { MessageList } from '../messages/message-list.tsx';
+import { useKnownChannel } from '../people/use-known.ts';
+import { useViewer } from '../people/use-viewer.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf, narrowOf } from '../routing/routes.ts';
 import { composerKey } from '../topics/follow-renames.ts';
 import { PlaceActions } from '../topics/place-actions.tsx';
-import { shownTopic } from '../topics/topic-names.ts';
 import { TypingLine } from '../typing/typing-line.tsx';
 import { IconButton } from '../ui/button.tsx';
+import { channelIcon } from '../ui/channel-icon.ts';
+import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
+import { shownTopic } from '../ui/topic-names.ts';
 import { openChannelSettings } from './open-channel.tsx';
 import { SubscribeButton } from './subscribe-button.tsx';
 
@@ -58,7 +59,7 @@ export function ChannelView({ channelId, topic, near, menu }: Props) {
         menu={menu}
         title={
           <>
-            <Icon name={shown.isPrivate ? 'lock' : 'hash'} />
+            <Icon name={channelIcon(shown.privacy)} />
             {topic === undefined ? name : <Link to={addressOf({ name: 'channel', channelId }, name)}>{name}</Link>}
             {topic !== undefined && (
               <span>

@@ -1,15 +1,15 @@
 import { useState } from 'react';
 import { useCommand } from '../api/use-command.ts';
-import { useRights, useViewer } from '../conversation/use-viewer.ts';
 import { CreateChannelDocument } from '../generated/graphql.ts';
 import type { Named } from '../people/named.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
+import { useRights, useViewer } from '../people/use-viewer.ts';
 import { navigate } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { type ChannelDraft, ChannelForm } from './channel-form.tsx';
-import { privaciesFor, privacyInput } from './privacies.ts';
+import { privaciesFor } from './privacies.ts';
 
 const EMPTY = { name: '', description: '', folderId: '' };
 
@@ -20,14 +20,14 @@ export function CreateChannel() {
   const [privacy] = privaciesFor(useRights());
   const close = useClose();
   const { run, refusal, isBusy } = useCommand(CreateChannelDocument, ({ createChannel: made }) => {
-    if (made.__typename !== 'CreateChannelPayload' || made.channel === null) return;
+    if (made?.__typename !== 'CreateChannelPayload' || made.channel === null) return;
     navigate(addressOf({ name: 'channel', channelId: made.channel.id }, made.channel.name));
   });
   const [others, setOthers] = useState<readonly Named[]>([]);
   const save = async ({ name, description, privacy, folderId }: ChannelDraft) => {
     const subscriberIds = [viewerId, ...others.map(({ id }) => id).filter((id) => id !== viewerId)];
     const folder = folderId === '' ? {} : { folderId };
-    if (!(await run({ input: { name, description, ...privacyInput(privacy), ...folder, subscriberIds } }))) return;
+    if (!(await run({ input: { name, description, privacy, ...folder, subscriberIds } }))) return;
     announce(`The channel ${name} was created.`);
     close();
   };

@@ -1,14 +1,14 @@
 import type { FormEvent } from 'react';
 import { useCommand } from '../api/use-command.ts';
 import { useData } from '../api/use-data.ts';
-import { useRights } from '../conversation/use-viewer.ts';
 import {
+  ArchiveFolderDocument,
   CreateFolderDocument,
   FoldersDocument,
   ReorderFoldersDocument,
-  UpdateFolderDocument,
 } from '../generated/graphql.ts';
-import { spoken } from '../messages/markup.ts';
+import { spoken } from '../markdown/markup.ts';
+import { useRights } from '../people/use-viewer.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';
@@ -20,15 +20,15 @@ export function Folders() {
   const read = useData(FoldersDocument, {}, { requestPolicy: 'cache-and-network' });
   const { data } = read;
   const reorder = useCommand(ReorderFoldersDocument);
-  const update = useCommand(UpdateFolderDocument);
+  const archive = useCommand(ArchiveFolderDocument);
   const folders = (data?.channelFolders?.nodes ?? []).toSorted((a, b) => a.order - b.order);
   const total = data?.channelFolders?.totalCount ?? 0;
   // The service requires the order of all folders, so the list can be reordered only if it is complete.
   const isWhole = total <= folders.length;
   const move = (from: number, to: number) => {
-    const order = folders.map(({ id }) => id);
-    order.splice(to, 0, ...order.splice(from, 1));
-    void reorder.run({ input: { order } });
+    const channelFolderIds = folders.map(({ id }) => id);
+    channelFolderIds.splice(to, 0, ...channelFolderIds.splice(from, 1));
+    void reorder.run({ input: { channelFolderIds } });
   };
   return (
     <Dialog title="Channel folders">
@@ -54,7 +54,7 @@ export function Folders() {
                   disabled={index === folders.length - 1 || !isWhole}
                   onClick={() => move(index, index + 1)}
                 />
-                <Button onClick={() => void update.run({ input: { channelFolderId: id, isArchived: true } })}>
+                <Button onClick={() => void archive.run({ input: { channelFolderId: id } })}>
                   Archive<span className="only-heard"> {name}</span>
                 </Button>
               </div>
@@ -65,7 +65,7 @@ export function Folders() {
       {!isWhole && (
         <p className="soft">{`Only ${folders.length} of ${total} folders are shown, so they cannot be reordered.`}</p>
       )}
-      <Refusal>{reorder.refusal ?? update.refusal}</Refusal>
+      <Refusal>{reorder.refusal ?? archive.refusal}</Refusal>
       {mayManage ? <NewFolder /> : <p className="soft">Only administrators can create and reorder folders.</p>}
     </Dialog>
   );

@@ -1,4 +1,4 @@
 import type { ChannelSettingsQuery } from '../generated/graphql.ts';
 
-/** A channel as the settings dialog reads it. */
+/** A channel with the fields that the settings dialog reads. */
 export type Channel = NonNullable<ChannelSettingsQuery['channel']>;

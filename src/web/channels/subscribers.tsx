@@ -29,7 +29,7 @@ export function Subscribers({ channel }: { readonly channel: Channel }) {
 interface PageProps {
   readonly channelId: string;
   readonly place: Place;
-  /** Undefined if the viewer cannot remove subscribers. */
+  /** Called to remove a subscriber. Undefined if the viewer cannot remove subscribers. */
   readonly onRemove: ((userId: string) => void) | undefined;
 }
 

@@ -1,8 +1,8 @@
 import { type FormEvent, type KeyboardEvent, memo, useMemo, useRef, useState } from 'react';
 import { useDraft } from '../drafts/drafts.ts';
-import { type Place, targetOf } from '../drafts/place.ts';
 import { openEmojiPicker } from '../emoji/emoji-picker.tsx';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
+import { type Place, targetOf } from '../routing/place.ts';
 import { openLaterMenu } from '../scheduled/later-menu.tsx';
 import { openSnippetMenu } from '../snippets/snippet-menu.tsx';
 import { SuggestionList } from '../type-ahead/suggestion-list.tsx';
@@ -14,14 +14,14 @@ import { Refusal } from '../ui/form.tsx';
 import type { Tool } from '../ui/toolbar.tsx';
 import './composer.css';
 import { isForInputMethod } from '../keyboard/input-method.ts';
+import { insert } from '../ui/write.ts';
 import { excessOf } from './excess.ts';
 import { formatByKey } from './formatting.ts';
 import { FormattingBar } from './formatting-bar.tsx';
 import { post } from './outbox.ts';
 import { Preview } from './preview.tsx';
-import { insert } from './write.ts';
 
-/** Destination of a message: a topic of a channel, or users. */
+/** Destination of a message: a topic of a channel, or users. If `topic` is undefined, the user enters a topic in the form. */
 export type Target =
   | { readonly channelId: string; readonly channelName: string; readonly topic: string | undefined }
   | { readonly directTo: readonly string[]; readonly names: string };
@@ -33,7 +33,8 @@ interface Props {
 }
 
 /**
- * Form that writes and sends a message. It is independent of the message list, so that a keystroke renders only the form.
+ * Form in which the user writes and sends a message. Its text is not part of the state of the message list, so that a keystroke
+ * renders only the form.
  */
 export const Composer = memo(({ target, narrow, enterSends }: Props) => {
   const form = useRef<HTMLFormElement>(null);
@@ -141,7 +142,7 @@ function isSend(event: KeyboardEvent, enterSends: boolean): boolean {
   return event.ctrlKey || event.metaKey || (enterSends && !event.shiftKey);
 }
 
-/** Returns the destination of typing notifications. Undefined for a new topic, which no other user has open. */
+/** Returns the destination of typing notifications. Undefined if the user enters a new topic, which no other user has open. */
 function addressedTo(target: Target): TypingTo | undefined {
   if ('directTo' in target) return { directTo: target.directTo };
   const { channelId, topic } = target;

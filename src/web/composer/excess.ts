@@ -1,8 +1,8 @@
-/** Longest message, in code points. */
+/** Maximum length of a message, in code points. */
 const MAX_LENGTH = 10_000;
 const NUMBER = new Intl.NumberFormat('en');
 
-/** Returns an error message if a text is too long to be sent, otherwise undefined. Text is never cut off. */
+/** Returns an error message if a text is too long to be sent, otherwise undefined. Too long text is refused, never cut off. */
 export function excessOf(text: string): string | undefined {
   if (text.length <= MAX_LENGTH) return undefined;
   const { length } = [...text.trim()];

@@ -18,7 +18,7 @@ const FORMATS = [
 
 interface Props {
   readonly field: RefObject<HTMLTextAreaElement | null>;
-  /** Whether the field cannot be edited at present. */
+  /** Whether the buttons are disabled, because the text field cannot be edited at present. */
   readonly isIdle?: boolean;
   /** Further tools. Must be the same array object in each render. Otherwise each keystroke renders the bar. */
   readonly more?: readonly Tool[];
@@ -26,7 +26,10 @@ interface Props {
 
 const NOTHING: readonly Tool[] = [];
 
-/** Toolbar that formats the selection of a field. On narrow screens, a button shows and hides it on a line of its own. */
+/**
+ * Toolbar that formats the selection of a field. On narrow screens, the format buttons are on a line of their own, which a
+ * button shows and hides.
+ */
 export const FormattingBar = memo(({ field, isIdle = false, more = NOTHING }: Props) => {
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);

@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react';
 import { isForInputMethod } from '../keyboard/input-method.ts';
-import { replaceRange } from './write.ts';
+import { replaceRange } from '../ui/write.ts';
 
 /** A format that can be applied to a part of a text. */
 export type Format = 'bold' | 'italic' | 'strike' | 'code' | 'link' | 'quote' | 'list' | 'spoiler' | 'math';
@@ -23,7 +23,7 @@ interface Selected {
 
 const MARKS = { bold: '**', italic: '*', strike: '~~', code: '`', math: '$$' } as const;
 const LINE_STARTS = { quote: '> ', list: '- ' } as const;
-/** Language of the code fence with which a format encloses whole lines. */
+/** Language of the code fence around whole lines, by format. Empty: no language. */
 const FENCES = { code: '', math: 'math', spoiler: 'spoiler' } as const;
 
 /** Formats the selection of a field, or removes the format if the selection already has it. */
@@ -72,7 +72,7 @@ export function changeFor(kind: Format, selected: Selected): Change {
 
 const isOfLines = ({ value, start, end }: Selected): boolean => value.slice(start, end).includes('\n');
 
-/** Excludes surrounding white space from a selection. Markdown requires it outside of the marks. */
+/** Excludes white space at both ends from a selection, because Markdown requires such white space outside of the marks. */
 function trimmed({ value, start, end }: Selected): Selected {
   const text = value.slice(start, end);
   const before = text.length - text.trimStart().length;
@@ -96,10 +96,10 @@ function marked({ value, start, end }: Selected, mark: string): Change {
 }
 
 /**
- * Returns whether the characters around a text include a mark (`*`, `**` or `~~`). Two stars on each side mean bold and not
- * italic, three mean both.
+ * Returns whether the characters on each side of a text include a mark, such as `*`, `**` or `~~`. Two asterisks on each side
+ * mean bold, three mean bold and italic.
  *
- * @param run Number of characters of the mark on each side of the text.
+ * @param run Number of mark characters on each side of the text.
  */
 const isMarked = (run: number, mark: string): boolean => (mark === '*' ? run % 2 === 1 : run >= mark.length);
 

@@ -2,16 +2,18 @@ import type { Client } from 'urql';
 import { isSameTopic } from '../../contract/topic-key.ts';
 import { newKey, withKey } from '../api/mutate.ts';
 import { narrowKey } from '../api/narrow.ts';
-import { createStore } from '../api/store.ts';
-import type { TopicPlace } from '../drafts/place.ts';
+import { createStore } from '../base/store.ts';
 import {
   type MessageNarrowInput,
   OwnDocument,
   SendMessageDocument,
   type SendMessageInput,
+  type TopicNameInput,
+  type TopicRef,
 } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
 import { cachedPosition, liveStatus } from '../live/status.ts';
+import { type TopicPlace, topicRef } from '../routing/place.ts';
 import { refusalOf } from './refusal.ts';
 
 // Messages that the user has sent, until the page receives their events. Session storage keeps them, so that they survive
@@ -30,7 +32,7 @@ export interface Pending {
   /** `narrowKey` of the message's destination. */
   readonly place: string;
   readonly input: SendMessageInput;
-  /** ID of the sender: a tab can also have unsent messages of a user who was signed in before. */
+  /** ID of the sender. A tab can also have unsent messages of a user who was signed in before. */
   readonly by: string;
   readonly state: PendingState;
   readonly reason?: string;
@@ -46,22 +48,36 @@ export interface Pending {
 
 const KEY = 'outbox';
 const RETRY_MS = 2_000;
-/** Shortest and longest pause after the service refused a message temporarily, unless the service names a longer one. */
+/**
+ * Minimum and maximum pause, in milliseconds, after the service has refused a message temporarily. If the service requests a
+ * longer pause, that pause is used.
+ */
 const [FIRST_REST_MS, LONGEST_REST_MS] = [500, 10_000];
-/** Longest random delay after the pause, so that pages do not all send at the same time. */
+/** Maximum random delay after the pause, in milliseconds, so that pages do not all send at the same time. */
 const SPREAD_MS = 500;
-/** Longest wait for missed events: after the browser is online again, and after the connection is live. */
+/**
+ * Maximum waits, in milliseconds, before messages are sent again after a disconnect: for a live connection (`LIVE_WITHIN_MS`),
+ * and then for the missed events (`CAUGHT_UP_WITHIN_MS`).
+ */
 const [LIVE_WITHIN_MS, CAUGHT_UP_WITHIN_MS] = [5_000, 500];
 
 export const outbox = createStore<readonly Pending[]>(restored());
 
 function restored(): readonly Pending[] {
-  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Pending[];
+  const kept = (JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Pending[]).map(inCurrentForm);
   // Messages whose events have not arrived are sent again. Their idempotency keys stay unchanged, so the service does not
   // create a second message.
   return kept.map((one) =>
     one.state === 'sending' || one.state === 'sent' ? { ...one, state: 'waiting', isUnsure: true } : one,
   );
+}
+
+/** Converts a message that the page of the previous version stored: its topic was given without `named`. */
+function inCurrentForm(one: Pending): Pending {
+  const { topic } = one.input.to as { readonly topic?: TopicRef | TopicNameInput };
+  return topic !== undefined && 'name' in topic
+    ? { ...one, input: { ...one.input, to: { topic: { named: topic } } } }
+    : one;
 }
 
 function update(change: (pending: readonly Pending[]) => readonly Pending[]): void {
@@ -90,18 +106,20 @@ export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 
 }
 
 /**
- * Redirects messages to a topic's new location if they wait to be sent or were refused. Messages that the service may have
- * accepted stay as they are, because an idempotency key belongs to one input.
+ * Redirects messages to the new location of a topic, if the messages wait to be sent or were refused. Messages that the service
+ * may have accepted keep their destination, because an idempotency key belongs to one input.
  */
 export function redirect(from: TopicPlace, to: TopicPlace): void {
-  const [before, after] = [from, to].map(({ channelId, topic }) => narrowKey({ channel: { id: channelId }, topic }));
+  const [before, after] = [from, to].map(({ channelId, topic }) =>
+    narrowKey({ channel: { id: channelId }, topicNamed: topic }),
+  );
   update((pending) =>
     pending.map((one) => {
-      const { topic } = one.input.to;
+      const topic = one.input.to.topic?.named;
       const isThere = topic?.channel.id === from.channelId && isSameTopic(topic.name, from.topic);
       if (!isThere || one.isUnsure === true || (one.state !== 'waiting' && one.state !== 'failed')) return one;
       const id = newKey();
-      const address = { topic: { channel: { id: to.channelId }, name: to.topic } };
+      const address = { topic: topicRef(to) };
       const place = one.place === before ? (after ?? one.place) : one.place;
       return { ...one, id, place, input: { ...one.input, localId: id, to: address } };
     }),
@@ -119,7 +137,11 @@ const viewerId = (): string => sending?.readQuery(OwnDocument, {})?.data?.viewer
 /** Returns whether a message can be sent now. Messages of another user wait until that user signs in again. */
 const isToBeSent = ({ state, by }: Pending): boolean => state === 'waiting' && by === viewerId();
 
-/** Starts to send the waiting messages in their order, whenever that may succeed. @returns A function that stops sending. */
+/**
+ * Starts to send the waiting messages, in order, whenever the service may accept them.
+ *
+ * @returns A function that stops sending.
+ */
 export function startOutbox(client: Client): () => void {
   sending = client;
   restsUntil = 0;
@@ -128,10 +150,11 @@ export function startOutbox(client: Client): () => void {
   outbox.set(restored());
   const stops = [
     onEvent((event) => {
-      if (event.__typename === 'MessageSentEvent' && event.localMessageId !== null) discard(event.localMessageId);
+      if (event.__typename === 'MessageSentEvent' && event.localId !== null) discard(event.localId);
     }),
     cachedPosition.watch(() => {
-      // If the event arrived without the `localId`, the lists already contain the message, so its entry here is removed.
+      // If the event arrived without the `localId`, the listener above has not removed the entry. Once the lists contain the
+      // event, the entry is removed by its position.
       for (const { id, position } of outbox.get()) if (position !== undefined && isCached(position)) discard(id);
     }),
     watchConnection(),
@@ -145,20 +168,23 @@ export function startOutbox(client: Client): () => void {
   };
 }
 
-/** Returns whether the cached lists include the event at a position. Until they do, the page shows the pending message. */
+/**
+ * Returns whether the cached lists include the event at a position of the event log. Until then, the page shows the pending
+ * message.
+ */
 const isCached = (position: number): boolean => position <= cachedPosition.get();
 
 let isPumping = false;
-/** Time before which nothing is sent, by `performance.now()`. */
+/** Time (`performance.now()`) before which nothing is sent, because the service has refused a message temporarily. */
 let restsUntil = 0;
 
-/** Pauses sending. Later messages wait too, because messages are sent in the order in which they were written. */
+/** Pauses sending. Later messages are delayed too, because messages are sent in the order in which they were written. */
 function rest(restMs: number): void {
   restsUntil = performance.now() + restMs;
   setTimeout(pump, restMs);
 }
 
-/** Time before which nothing is sent, because events of an offline period may be missing, by `performance.now()`. */
+/** Time (`performance.now()`) before which nothing is sent, because events of an offline period may still be missing. */
 let holdsUntil = 0;
 
 function hold(holdMs: number): void {

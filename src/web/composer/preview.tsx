@@ -1,6 +1,6 @@
 import { useData } from '../api/use-data.ts';
 import { RenderMessageDocument } from '../generated/graphql.ts';
-import { Markdown } from '../messages/markdown.tsx';
+import { Markdown } from '../markdown/markdown.tsx';
 
 /** Preview of a message. The service renders the text. */
 export function Preview({ content }: { readonly content: string }) {

@@ -3,14 +3,14 @@ import { narrowKey } from '../api/narrow.ts';
 import { Composer } from '../composer/composer.tsx';
 import { MessageList } from '../messages/message-list.tsx';
 import { PersonButton } from '../people/open-person.tsx';
+import { usePeople } from '../people/use-people.ts';
+import { useViewer } from '../people/use-viewer.ts';
 import { navigate } from '../routing/router.tsx';
 import { addressOf, narrowOf } from '../routing/routes.ts';
 import { TypingLine } from '../typing/typing-line.tsx';
+import { Header } from '../ui/header.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { namesOf, PresenceDot, StatusEmoji } from '../ui/person.tsx';
-import { Header } from './header.tsx';
-import { usePeople } from './use-people.ts';
-import { useViewer } from './use-viewer.ts';
 
 interface Props {
   readonly userIds: readonly string[];

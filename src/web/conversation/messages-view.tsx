@@ -2,8 +2,8 @@ import type { ReactNode } from 'react';
 import { narrowKey } from '../api/narrow.ts';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 import { MessageList } from '../messages/message-list.tsx';
-import { Header } from './header.tsx';
-import { useViewer } from './use-viewer.ts';
+import { useViewer } from '../people/use-viewer.ts';
+import { Header } from '../ui/header.tsx';
 
 interface Props {
   readonly title: string;

@@ -1,12 +1,12 @@
 import { useCommand } from '../api/use-command.ts';
 import { useData } from '../api/use-data.ts';
 import { DeleteDraftDocument, type DraftRowFragment as Draft, DraftsDocument } from '../generated/graphql.ts';
+import { placeOf } from '../routing/place.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { Item, ItemList, Moment } from '../writing/item.tsx';
 import { PlaceLink } from '../writing/place-link.tsx';
 import { keeperOf } from './drafts.ts';
-import { placeOf } from './place.ts';
 
 /** List of the viewer's drafts, last edited first. */
 export function DraftsList() {

@@ -1,32 +1,39 @@
 import { useEffect } from 'react';
 import type { Client } from 'urql';
 import { isSameTopic } from '../../contract/topic-key.ts';
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import { type DraftRowFragment as Draft, DraftsDocument, type DraftsQuery, OwnDocument } from '../generated/graphql.ts';
 import { engineState } from '../live/engine.ts';
 import { whenLive } from '../live/status.ts';
-import { DraftKeeper, restored } from './keeper.ts';
-import { isFor, type Place, placeKey, type TopicPlace } from './place.ts';
+import { isFor, type Place, placeKey, type TopicPlace } from '../routing/place.ts';
+import { beforeReload } from '../ui/reload.ts';
+import { DraftKeeper, detachKept, restored } from './keeper.ts';
 
-/** The keepers of all destinations with unsent text, by `placeKey`. */
+/** The draft keepers, one for each destination with unsent text, by `placeKey`. */
 const keepers = new Map<string, DraftKeeper>();
 const listed = createStore<readonly Draft[]>([]);
-/** Keys (`placeKey`) of moved topics whose text is still to be moved by `moveWritten`, together with the view. */
+/**
+ * Keys (`placeKey`) of moved topics whose text has not been moved yet. `moveWritten` moves the text when the view follows the
+ * topic.
+ */
 const leaving = new Set<string>();
-/** Incremented when text moves to another destination, so that the components that show it render again. */
+/** Incremented when text moves to another destination. Components that show text of a destination then render again. */
 const moves = createStore(0);
 /**
  * IDs of drafts that the service has listed, or that the tab kept from before a reload. If the service does not list such a
- * draft any more, it was deleted.
+ * draft now, the draft was deleted.
  */
 const known = new Set<string>();
 
 let client: Client | undefined;
 
-/** Returns the viewer and their settings. */
+/** Returns the viewer and their settings from the cache. Undefined if the cache does not contain them. */
 const own = () => client?.readQuery(OwnDocument, {})?.data;
 const viewerId = (): string => own()?.viewer?.id ?? '';
-/** Returns the client, or null if the viewer's setting does not synchronize drafts with the service. */
+/**
+ * Returns the client. Null if the setting of the viewer disables the synchronization of drafts with the service, or is not
+ * loaded.
+ */
 const keepingClient = (): Client | null =>
   own()?.ownSettings?.enableDraftsSynchronization === true ? (client ?? null) : null;
 
@@ -38,7 +45,7 @@ export function forgetWritten(userId: string): void {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(keptFor(userId))) sessionStorage.removeItem(key);
 }
 
-/** Moves text that previous versions stored under a topic's lower-case name to the key of the topic. */
+/** Moves text to the current storage key of its topic. Previous versions stored it under the topic's lower-case name. */
 function rekeyWritten(): void {
   for (const key of Object.keys(sessionStorage)) {
     const [, owner = '', place = ''] = /^(written \S* )(\[".*",".*\P{ASCII}.*"\])$/su.exec(key) ?? [];
@@ -52,7 +59,7 @@ function rekeyWritten(): void {
   }
 }
 
-/** Continues the creation of drafts that a reload of the page has interrupted. */
+/** Continues to create the drafts whose creation was interrupted by a reload of the page. */
 function resumeCreations(): void {
   const prefix = keptFor(viewerId());
   for (const key of Object.keys(sessionStorage)) {
@@ -62,31 +69,54 @@ function resumeCreations(): void {
   }
 }
 
-/** Saves all unsaved text immediately. */
+/**
+ * Maximum time in milliseconds that a caller waits until drafts are saved, because the service may not respond. The tab keeps
+ * the text.
+ */
+const SAVING_MS = 2_000;
+
+/** Saves all unsaved text immediately. Resolves when the text is saved, at the latest after `SAVING_MS`. */
 export async function saveDrafts(): Promise<void> {
-  await Promise.all([...keepers.values()].map((keeper) => keeper.save()));
+  const saved = Promise.all([...keepers.values()].map((keeper) => keeper.save()));
+  await Promise.race([saved, new Promise((resolve) => setTimeout(resolve, SAVING_MS))]);
 }
 
 /**
- * Saves text as drafts and shows drafts of other devices, if the viewer's setting synchronizes drafts.
+ * Starts to read the drafts of the viewer from the service, and to save unsent text as drafts. Both happen only while the
+ * setting of the viewer enables the synchronization.
  *
  * @returns A function that stops both.
  */
 export function startDrafts(of: Client): () => void {
   client = of;
   rekeyWritten();
+  let watching: { readonly unsubscribe: () => void } | undefined;
   let reading: { readonly unsubscribe: () => void } | undefined;
-  const read = () => {
-    if (engineState.get() !== 'ready' || reading !== undefined) return;
+  let isOn: boolean | undefined;
+  const follow = (setting: boolean | undefined) => {
+    if (setting === undefined || setting === isOn) return;
+    const isChanged = isOn !== undefined;
+    // Set first, because `forgetDrafts` reads the cache, which calls this function again.
+    isOn = setting;
+    if (isChanged || !setting) forgetDrafts();
+    reading?.unsubscribe();
+    reading = setting
+      ? of.query(DraftsDocument, {}).subscribe(({ data }) => data?.drafts && hearAll(data.drafts))
+      : undefined;
+  };
+  const start = () => {
+    if (engineState.get() !== 'ready' || watching !== undefined) return;
     resumeCreations();
-    reading = of.query(DraftsDocument, {}).subscribe(({ data }) => data?.drafts && hearAll(data.drafts));
+    watching = of.query(OwnDocument, {}).subscribe(({ data }) => {
+      follow(data?.ownSettings?.enableDraftsSynchronization);
+    });
   };
   const saveHidden = () => document.hidden && void saveDrafts();
   document.addEventListener('visibilitychange', saveHidden);
-  const unwatch = [engineState.watch(read), whenLive(() => void saveDrafts())];
-  read();
+  const unwatch = [engineState.watch(start), whenLive(() => void saveDrafts()), beforeReload(saveDrafts)];
+  start();
   return () => {
-    reading?.unsubscribe();
+    for (const one of [watching, reading]) one?.unsubscribe();
     for (const stop of unwatch) stop();
     document.removeEventListener('visibilitychange', saveHidden);
     client = undefined;
@@ -94,6 +124,18 @@ export function startDrafts(of: Client): () => void {
     known.clear();
     listed.set([]);
   };
+}
+
+/**
+ * Forgets all drafts of the viewer: the service deletes them when the synchronization is turned on or off. The tab keeps the
+ * text. If the synchronization is on, the text is saved as new drafts.
+ */
+function forgetDrafts(): void {
+  listed.set([]);
+  known.clear();
+  const prefix = keptFor(viewerId());
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(prefix)) detachKept(key);
+  for (const keeper of keepers.values()) keeper.detach();
 }
 
 function hearAll({ nodes, totalCount }: NonNullable<DraftsQuery['drafts']>): void {
@@ -110,7 +152,8 @@ function hearAll({ nodes, totalCount }: NonNullable<DraftsQuery['drafts']>): voi
 }
 
 /**
- * Moves text to the topic to which the service has moved its draft, if the page did not follow the topic itself.
+ * Moves the text of a draft to the topic to which the service has moved the draft. Does nothing while the page itself follows
+ * that topic.
  *
  * @returns Whether the text was moved.
  */
@@ -145,14 +188,17 @@ export function keeperOf(place: Place): DraftKeeper {
   return keeper;
 }
 
-/** Keeps the text of a moved topic under its old destination until `isFollowed` settles, whatever the drafts say. */
+/**
+ * Keeps the text of a moved topic under its old destination until `isFollowed` settles, even if the service has already moved
+ * the draft.
+ */
 export function holdWritten(place: TopicPlace, isFollowed: Promise<void>): void {
   const key = placeKey(place);
   leaving.add(key);
   void isFollowed.finally(() => leaving.delete(key));
 }
 
-/** Moves the text of a topic in this tab to the topic's new location. */
+/** Moves the unsent text of a topic in this tab to the new location of the topic. */
 export function moveWritten(from: TopicPlace, to: TopicPlace): void {
   if (isWriting(from) && placeKey(from) !== placeKey(to)) moveKeeper(from, to);
   const inChannel = keepers.get(placeKey({ channelId: from.channelId, topic: undefined }));
@@ -164,7 +210,7 @@ export function moveWritten(from: TopicPlace, to: TopicPlace): void {
     inChannel.write({ topic: to.topic });
 }
 
-/** Returns whether this tab holds text for a destination. */
+/** Returns whether this tab has unsent text for a destination. */
 export const isWriting = (place: Place): boolean =>
   keepers.has(placeKey(place)) || sessionStorage.getItem(keptFor(viewerId()) + placeKey(place)) !== null;
 

@@ -1,40 +1,47 @@
 import type { Client } from 'urql';
 import { isSameTopic } from '../../contract/topic-key.ts';
 import { newKey, withKey } from '../api/mutate.ts';
-import { createStore, type Store } from '../api/store.ts';
+import { isTemporary } from '../api/retry.ts';
+import { createStore, type Store } from '../base/store.ts';
 import {
   CreateDraftDocument,
   DeleteDraftDocument,
   type DraftRowFragment as Draft,
   UpdateDraftDocument,
 } from '../generated/graphql.ts';
+import { draftOf, type Place, placeKey, type TopicPlace } from '../routing/place.ts';
 import { notify } from '../ui/notices.tsx';
-import { draftOf, type Place, placeKey, type TopicPlace } from './place.ts';
 
 /** The unsent text for one destination. */
 export interface Written {
   readonly text: string;
   /** Name of a new topic; empty if the destination has a topic. */
   readonly topic: string;
-  /** ID of the draft that stores the text on the service. */
+  /** ID of the draft that stores the text on the service. Null if there is none. */
   readonly draftId: string | null;
-  /** Result of `stateAt` for the version that the service stores. Empty if the service stores none. */
+  /** Result of `stateAt` for the text that the service stores. Empty if the service stores no text. */
   readonly saved: string;
-  /** A draft that is being created, with its idempotency key. Retries send the text of the first attempt. */
+  /** The draft that is being created, with its idempotency key. Null if none is. Retries send the text of the first attempt. */
   readonly creation: {
     readonly key: string;
     readonly text: string;
     readonly topic: string;
-    /** Destination of the draft. Absent if a previous version of the page started the creation: then the keeper's is used. */
+    /**
+     * Destination of the draft. Absent if a previous version of the page started the creation. Then the destination of the
+     * keeper is used.
+     */
     readonly place?: Place;
   } | null;
 }
 
-const NOTHING: Written = { text: '', topic: '', draftId: null, saved: '', creation: null };
+const NO_DRAFT = { draftId: null, saved: '', creation: null } as const;
+const NOTHING: Written = { text: '', topic: '', ...NO_DRAFT };
 
-/** Time without a keystroke after which text is saved, and the longest time without saving while the user types. */
+/**
+ * Time in milliseconds without a keystroke after which text is saved, and maximum time between two saves while the user types.
+ */
 const [QUIET_MS, LONGEST_MS] = [1_000, 8_000];
-/** Pause before a save without a response is retried, if the user does not type. */
+/** Pause in milliseconds before a save that got no response is retried, if the user does not type. */
 const RETRY_MS = 5_000;
 
 type Said = Pick<Written, 'text' | 'topic'>;
@@ -44,21 +51,20 @@ const isBlank = ({ text }: Said): boolean => text.trim() === '';
 const stateAt = (place: Place, said: Said): string =>
   isBlank(said) ? '' : JSON.stringify([placeKey(place), said.topic, said.text]);
 
-/** Returns whether the result of a mutation leaves open if the service has run it: no response, or a timeout. */
-const isUnsure = (result: { readonly __typename?: string } | undefined): boolean =>
-  result === undefined || result.__typename === 'RequestTimeoutError';
+/** Returns whether a mutation has no result, because no response arrived or because it contains only an error. */
+const hasNoResult = (result: object | null | undefined): result is null | undefined => result == null;
 
 /**
- * Stores the unsent text for one destination: immediately in session storage, to survive a reload, and shortly after as a
- * draft, for other devices. The last edit wins. Text is never replaced while the user types.
+ * Stores the unsent text for one destination. The text is stored immediately in session storage, to survive a reload, and
+ * shortly after as a draft, for other devices. The last edit wins. Text is never replaced while the user types.
  */
 export class DraftKeeper {
   readonly written: Store<Written>;
   #place: Place;
   #storageKey: string;
-  /** Returns null if drafts are kept in this tab only. */
+  /** Returns the client that saves drafts on the service. Null if drafts are stored in this tab only. */
   readonly #client: () => Client | null;
-  /** IDs of drafts that this keeper has deleted or given up, but that the service may still list. */
+  /** IDs of drafts that this keeper has deleted or replaced, but that the service may still list. */
   readonly #buried = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #dirtySince: number | undefined;
@@ -86,8 +92,8 @@ export class DraftKeeper {
   }
 
   /**
-   * Returns the topic to which the service has moved the draft of the text. Undefined if the draft is where it was saved, or
-   * if the text has unsaved changes.
+   * Returns the topic to which the service has moved the draft of the text. Undefined if the draft was not moved, or if the
+   * text is not saved as a draft.
    */
   placeIn(listed: readonly Draft[]): TopicPlace | undefined {
     const { draftId } = this.written.get();
@@ -117,7 +123,10 @@ export class DraftKeeper {
     void this.save();
   }
 
-  /** Continues an existing draft. The previous text is saved as a draft of its own. */
+  /**
+   * Shows an existing draft, so that the user can continue it. The previous text is saved as a draft of its own. If that fails,
+   * the previous text stays, and a notice is shown.
+   */
   async take(draft: Draft): Promise<void> {
     if (this.written.get().draftId === draft.id) return;
     await this.save();
@@ -126,10 +135,10 @@ export class DraftKeeper {
   }
 
   /**
-   * Applies a new list of drafts.
+   * Applies a new list of the drafts of the viewer from the service.
    *
-   * @param found The draft of this destination. It is adopted if the destination has no text.
-   * @param isGone Whether a draft was deleted.
+   * @param found Draft of this destination, if any. If the destination has no text, the keeper continues this draft.
+   * @param isGone Returns whether a draft was deleted.
    */
   receive(listed: readonly Draft[], found: Draft | undefined, isGone: (draftId: string) => boolean): void {
     const written = this.written.get();
@@ -145,7 +154,16 @@ export class DraftKeeper {
     else if (own === undefined && isGone(draftId)) this.#lose(this.#isDirty());
   }
 
-  /** Saves unsaved text, once a save that is in progress has ended. Failures are retried later. */
+  /**
+   * Removes the reference to the draft, because the service has deleted all drafts of the viewer. The text stays, and counts as
+   * unsaved.
+   */
+  detach(): void {
+    this.#patch(NO_DRAFT);
+    this.#saveLater();
+  }
+
+  /** Saves unsaved text. If another save is in progress, waits for its end first. Failures are retried later. */
   async save(): Promise<void> {
     clearTimeout(this.#timer);
     while (this.#saving !== undefined) await this.#saving;
@@ -168,8 +186,9 @@ export class DraftKeeper {
   }
 
   /**
-   * Creates, updates or deletes the draft, so that the stored draft has the text in the composer. @returns False if the attempt
-   * must be retried.
+   * Creates, updates or deletes the draft, so that it has the text in `written`.
+   *
+   * @returns False if the attempt must be retried.
    */
   async #put(client: Client, written: Written): Promise<boolean> {
     const { draftId, text, topic } = written;
@@ -185,10 +204,10 @@ export class DraftKeeper {
     if (draftId === null) return this.#create(client, { key: newKey(), text, topic, place });
     const { data } = await client.mutation(UpdateDraftDocument, { input: { draftId, draft } }).toPromise();
     const result = data?.updateDraft;
-    if (isUnsure(result)) return false;
+    if (hasNoResult(result)) return false;
     if (result?.__typename === 'UpdateDraftPayload') this.#patch({ saved });
-    // The draft was deleted, so a new one is created. If the old one exists after all, it is not adopted again.
-    else if (result?.__typename === 'BadRequestError') {
+    // The draft was deleted, so a new one is created. If the service lists the old draft again, that draft is ignored.
+    else if (result?.__typename === 'NotFoundError') {
       this.#buried.add(draftId);
       this.#patch({ draftId: null, saved: '' });
     }
@@ -201,13 +220,13 @@ export class DraftKeeper {
     const input = { drafts: [draftOf(place, creation.text, creation.topic)] };
     const { data, error } = await client.mutation(CreateDraftDocument, { input }, withKey(creation.key)).toPromise();
     const result = data?.createDrafts;
-    if (result === undefined && error?.networkError === undefined) {
-      // The service responded with an error. A retry with this idempotency key would get this response again, so the next
-      // attempt uses a new key.
-      this.#patch({ creation: null });
+    if (hasNoResult(result)) {
+      // A retry with this idempotency key would get the same error again, so the next attempt uses a new key. After a temporary
+      // error, or if no response arrived, the mutation may have been executed, so the next attempt uses the same key.
+      if (error !== undefined && error.networkError === undefined && !isTemporary(error))
+        this.#patch({ creation: null });
       return false;
     }
-    if (isUnsure(result)) return false;
     const made = result?.__typename === 'CreateDraftsPayload' ? result.drafts?.[0] : undefined;
     // If the service refuses a draft, the tab keeps the text, and the next edit retries.
     this.#patch({ saved: stateAt(place, creation), creation: null, draftId: made?.id ?? null });
@@ -217,7 +236,7 @@ export class DraftKeeper {
   async #delete(client: Client, draftId: string): Promise<boolean> {
     this.#buried.add(draftId);
     const { data } = await client.mutation(DeleteDraftDocument, { input: { draftId } }).toPromise();
-    if (isUnsure(data?.deleteDraft)) return false;
+    if (hasNoResult(data?.deleteDraft)) return false;
     this.#patch({ draftId: null, saved: '' });
     return true;
   }
@@ -252,7 +271,12 @@ export class DraftKeeper {
   }
 }
 
-/** Returns the text that session storage keeps for a destination. */
+/** Removes the reference to the draft from the unsent text for a destination in session storage. The text itself stays. */
+export function detachKept(storageKey: string): void {
+  sessionStorage.setItem(storageKey, JSON.stringify({ ...restored(storageKey), ...NO_DRAFT }));
+}
+
+/** Returns the unsent text for a destination from session storage. Empty if session storage has none. */
 export function restored(storageKey: string): Written {
   const kept = sessionStorage.getItem(storageKey);
   return kept === null ? NOTHING : { ...NOTHING, ...(JSON.parse(kept) as Partial<Written>) };

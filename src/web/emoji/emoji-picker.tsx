@@ -1,14 +1,14 @@
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { useClient } from 'urql';
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import { closePopup, openPopup } from '../ui/popup.tsx';
 import './emoji.css';
 import { isForInputMethod } from '../keyboard/input-method.ts';
 import { type Emoji, emojiTable, findEmoji, loadEmoji, noteUse, oftenUsed } from './emoji-table.ts';
 
-/** Emoji per line. Must match `emoji.css`. */
+/** Number of emoji per line. Must match `emoji.css`. */
 const IN_LINE = 9;
-/** Number of emoji shown at first, and added each time the user comes near the end. */
+/** Number of emoji shown at first. The same number is added each time the user scrolls near the end. */
 const STEP = 20 * IN_LINE;
 
 /** Opens a picker beside an element. Calls `onChoose` with the emoji that the user chooses. */

@@ -1,22 +1,22 @@
 import type { Client } from 'urql';
-import { createStore } from '../api/store.ts';
+import { createStore } from '../base/store.ts';
 import { type CustomEmojiRowFragment, EmojiDataDocument, type ReactionType } from '../generated/graphql.ts';
 import { type LiveEvent, onEvent } from '../live/engine.ts';
 import { liveStatus } from '../live/status.ts';
-import { fitOf } from '../type-ahead/name-words.ts';
+import { fitOf } from '../ui/name-words.ts';
 import { glyphOf } from '../ui/person.tsx';
 
 /** An emoji for messages and reactions. */
 export interface Emoji {
   /** The main name of the emoji, followed by other names under which users can find it. */
   readonly names: readonly [string, ...string[]];
-  /** Identifier within the namespace of its type. */
+  /** Identifier of the emoji. Unique among the emoji of the same `type`. */
   readonly code: string;
   readonly type: ReactionType;
   /** The characters of the emoji. If undefined, the emoji is an image. */
   readonly glyph: string | undefined;
   readonly imageUrl: string | undefined;
-  /** Whether new messages and reactions can use it. */
+  /** Whether new messages and reactions can use the emoji. */
   readonly isActive: boolean;
 }
 
@@ -33,7 +33,7 @@ export function loadEmoji(client: Client): Promise<void> {
   return loading;
 }
 
-/** Updates the loaded emoji when custom emoji change. @returns A function that stops the updates and clears the emoji. */
+/** Updates `emojiTable` when custom emoji change. @returns A function that stops the updates and empties the table. */
 export function startEmoji(client: Client): () => void {
   let { queueId } = liveStatus.get();
   const stops = [
@@ -62,7 +62,7 @@ function changedBy(event: LiveEvent): CustomEmojiRowFragment | undefined {
   return isOne ? (event.customEmoji ?? undefined) : undefined;
 }
 
-/** Replaces a custom emoji, or adds it before all others. */
+/** Replaces a custom emoji in `emojiTable`, or adds it before all other emoji. */
 function put(own: Emoji): void {
   const isOwn = ({ type, code }: Emoji) => type === own.type && code === own.code;
   const all = emojiTable.get();
@@ -104,7 +104,10 @@ const ownEmoji = ({ databaseId, name, imageUrl, isActive }: CustomEmojiRowFragme
   isActive,
 });
 
-/** Returns the active emoji with a name that contains the text: exact matches first, then prefixes, then the rest. */
+/**
+ * Returns the active emoji whose names match a text: exact matches first, then prefixes, then all other matches. Returns all
+ * active emoji if the text is empty.
+ */
 export function findEmoji(all: readonly Emoji[], text: string): readonly Emoji[] {
   const wanted = text
     .trim()
@@ -132,8 +135,8 @@ interface Named {
 }
 
 /**
- * Returns the emoji that match a partly typed name: exact matches first, then prefixes, then matches of a later word. Each
- * emoji is returned once, under its best match.
+ * Returns at most `limit` active emoji that match a partly typed name: exact matches first, then prefixes, then matches of a
+ * later word. Each emoji is returned once, with its best matching name.
  */
 export function emojiNamed(all: readonly Emoji[], written: string, limit: number): readonly Named[] {
   const text = written.toLowerCase();
@@ -165,7 +168,7 @@ const KEY = 'emoji used';
 const KEPT = 16;
 const FIRST_CHOICE = ['thumbs_up', 'heart', 'tada', 'joy', 'check', 'eyes', 'pray', 'rocket'];
 
-/** Returns up to `KEPT` emoji: those that this browser used last, then popular ones. */
+/** Returns up to `KEPT` emoji: first the emoji that this browser used last, then popular ones. */
 export function oftenUsed(all: readonly Emoji[]): readonly Emoji[] {
   const names = new Set([...used(), ...FIRST_CHOICE]);
   return [...names]
@@ -173,7 +176,7 @@ export function oftenUsed(all: readonly Emoji[]): readonly Emoji[] {
     .slice(0, KEPT);
 }
 
-/** Stores in the browser that the viewer has used an emoji, for `oftenUsed`. */
+/** Records in local storage that the viewer has used an emoji, for `oftenUsed`. */
 export function noteUse({ names: [name] }: Emoji): void {
   localStorage.setItem(KEY, JSON.stringify([name, ...used().filter((one) => one !== name)].slice(0, KEPT)));
 }

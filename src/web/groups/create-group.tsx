@@ -1,14 +1,14 @@
 import { useState } from 'react';
 import { useCommand } from '../api/use-command.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
 import { CreateGroupDocument } from '../generated/graphql.ts';
+import { idsOf } from '../people/group-names.ts';
 import type { Named } from '../people/named.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
+import { useViewer } from '../people/use-viewer.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import type { Described } from '../ui/draft-form.tsx';
 import { GroupForm } from './group-form.tsx';
-import { idsOf } from './group-names.ts';
 import { openGroup } from './open-group.tsx';
 
 const EMPTY: Described = { name: '', description: '' };
@@ -19,7 +19,7 @@ export function CreateGroup() {
   const close = useClose();
   const { run, refusal, isBusy } = useCommand(CreateGroupDocument, ({ createUserGroup: made }) => {
     close();
-    if (made.__typename === 'CreateUserGroupPayload' && made.userGroup !== null) openGroup(made.userGroup.id);
+    if (made?.__typename === 'CreateUserGroupPayload' && made.userGroup !== null) openGroup(made.userGroup.id);
   });
   const initial: readonly Named[] = viewer === null ? [] : [viewer];
   const [chosen, setChosen] = useState(initial);

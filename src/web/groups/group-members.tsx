@@ -7,6 +7,7 @@ import {
   UpdateGroupMembersDocument,
 } from '../generated/graphql.ts';
 import { AddPeople } from '../people/add-people.tsx';
+import { idsOf, nameOfGroup } from '../people/group-names.ts';
 import type { Named } from '../people/named.ts';
 import { MemberRow } from '../people/person-row.tsx';
 import { RemoveButton } from '../ui/button.tsx';
@@ -14,7 +15,6 @@ import { Refusal } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Failure, NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
-import { idsOf, nameOfGroup } from './group-names.ts';
 import { openGroup } from './open-group.tsx';
 
 interface Props {
@@ -38,7 +38,7 @@ export function GroupMembers({ group }: Props) {
               place={place}
               onRemove={
                 group.viewerCanManage && !isDeactivated
-                  ? (id) => void run({ input: { userGroupId, deleteSubgroups: [id] } })
+                  ? (id) => void run({ input: { userGroupId, removeSubgroupIds: [id] } })
                   : undefined
               }
             />
@@ -51,7 +51,7 @@ export function GroupMembers({ group }: Props) {
             <MembersPage
               userGroupId={userGroupId}
               place={place}
-              onRemove={mayRemove ? (id) => void run({ input: { userGroupId, delete: [id] } }) : undefined}
+              onRemove={mayRemove ? (id) => void run({ input: { userGroupId, removeMemberIds: [id] } }) : undefined}
             />
           )}
         </Pages>
@@ -63,7 +63,7 @@ export function GroupMembers({ group }: Props) {
 interface PageProps {
   readonly userGroupId: string;
   readonly place: Place;
-  /** Undefined if the viewer cannot remove members. */
+  /** Called to remove a member. Undefined if the viewer cannot remove members. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 
@@ -117,8 +117,8 @@ function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
 function AddMembers({ userGroupId }: { readonly userGroupId: string }) {
   const command = useCommand(UpdateGroupMembersDocument);
   const adding = (chosen: readonly Named[]) => {
-    const { people: add, groups: addSubgroups } = idsOf(chosen);
-    return { input: { userGroupId, add, addSubgroups } };
+    const { people: addMemberIds, groups: addSubgroupIds } = idsOf(chosen);
+    return { input: { userGroupId, addMemberIds, addSubgroupIds } };
   };
   return <AddPeople label="Add people and groups" withGroups command={command} adding={adding} />;
 }

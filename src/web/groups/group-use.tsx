@@ -1,17 +1,18 @@
 import { useState } from 'react';
 import { useMutation } from 'urql';
-import { refusalIn, useCommand } from '../api/use-command.ts';
+import { useCommand } from '../api/use-command.ts';
+import { refusalIn } from '../base/refusals.ts';
 import {
   DeactivateGroupDocument,
   type DeactivateGroupMutation,
   type GroupLineFragment,
-  UpdateGroupDocument,
+  ReactivateGroupDocument,
 } from '../generated/graphql.ts';
+import { nameOfGroup } from '../people/group-names.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Refusal } from '../ui/form.tsx';
-import { nameOfGroup } from './group-names.ts';
 
 interface Props {
   readonly group: GroupLineFragment;
@@ -19,7 +20,7 @@ interface Props {
 
 /** Buttons that deactivate or reactivate a group. */
 export function GroupUse({ group }: Props) {
-  const { run, refusal, isBusy } = useCommand(UpdateGroupDocument);
+  const { run, refusal, isBusy } = useCommand(ReactivateGroupDocument);
   if (!group.isDeactivated) {
     return (
       <div>
@@ -32,7 +33,7 @@ export function GroupUse({ group }: Props) {
   return (
     <div>
       <Refusal>{refusal}</Refusal>
-      <Button disabled={isBusy} onClick={() => void run({ input: { userGroupId: group.id, isDeactivated: false } })}>
+      <Button disabled={isBusy} onClick={() => void run({ input: { userGroupId: group.id } })}>
         Reactivate group
       </Button>
     </div>
@@ -69,7 +70,10 @@ type Refused = Extract<
   { __typename?: 'CannotDeactivateGroupInUseError' }
 >;
 
-/** Returns a sentence about one use of the group that prevents its deactivation. */
+/**
+ * Returns a sentence for the user about one use of a group, such as in a permission. The use prevents the deactivation of the
+ * group.
+ */
 function useOf({ kind, supergroups, channel, userGroup }: Refused['objections'][number]): string {
   switch (kind) {
     case 'SUBGROUP':

@@ -1,15 +1,15 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { useData } from '../api/use-data.ts';
-import { Header } from '../conversation/header.tsx';
-import { useRights } from '../conversation/use-viewer.ts';
 import { type GroupLineFragment, GroupsDocument } from '../generated/graphql.ts';
+import { nameOfGroup } from '../people/group-names.ts';
 import { PeopleTabs } from '../people/people-tabs.tsx';
+import { useRights } from '../people/use-viewer.ts';
 import { Button } from '../ui/button.tsx';
 import { Choice, TextField } from '../ui/form.tsx';
+import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
-import { nameOfGroup } from './group-names.ts';
 import { JoinButton } from './join-button.tsx';
 import { openCreateGroup, openGroup } from './open-group.tsx';
 

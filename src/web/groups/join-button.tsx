@@ -1,9 +1,9 @@
 import { useCommand } from '../api/use-command.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
 import { type GroupLineFragment, UpdateGroupMembersDocument } from '../generated/graphql.ts';
+import { nameOfGroup } from '../people/group-names.ts';
+import { useViewer } from '../people/use-viewer.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
-import { nameOfGroup } from './group-names.ts';
 
 /** Button with which the viewer joins or leaves a group. Renders nothing if the viewer can do neither. */
 export function JoinButton({ group }: { readonly group: GroupLineFragment }) {
@@ -11,7 +11,7 @@ export function JoinButton({ group }: { readonly group: GroupLineFragment }) {
   const { run, refusal, isBusy } = useCommand(UpdateGroupMembersDocument);
   const { id: userGroupId, isDeactivated, viewerCanJoin, viewerCanLeave } = group;
   if (isDeactivated || !(viewerCanJoin || viewerCanLeave)) return null;
-  const change = viewerCanJoin ? { add: [viewerId] } : { delete: [viewerId] };
+  const change = viewerCanJoin ? { addMemberIds: [viewerId] } : { removeMemberIds: [viewerId] };
   return (
     <>
       <Refusal>{refusal}</Refusal>

@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { useData } from '../api/use-data.ts';
 import { GroupNamesDocument, type GroupSettingInput, type HoldersFragment } from '../generated/graphql.ts';
+import { holdersInput, holdersSpoken, namedHolders, nameOfGroup } from '../people/group-names.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
 import { Choice } from '../ui/form.tsx';
-import { holdersInput, holdersSpoken, namedHolders, nameOfGroup } from './group-names.ts';
 
 interface Props {
   readonly label: string;

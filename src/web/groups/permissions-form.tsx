@@ -1,9 +1,9 @@
 import { type FormEvent, useRef, useState } from 'react';
 import type { GroupSettingEditInput, GroupSettingInput, HoldersFragment } from '../generated/graphql.ts';
+import { holdersAsIs, holdersSpoken } from '../people/group-names.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { notify } from '../ui/notices.tsx';
-import { holdersAsIs, holdersSpoken } from './group-names.ts';
 import { PermissionField } from './permission-field.tsx';
 
 /** An unsaved change of a permission. */
@@ -12,13 +12,14 @@ interface Edit {
   /** The holders when the viewer began the change. */
   readonly begun: HoldersFragment;
   /**
-   * The holders that the viewer has seen. If another user has changed them since, saving fails instead of overwriting them.
+   * The holders that the viewer has seen. If the current holders differ because of another user, saving fails instead of
+   * overwriting them.
    */
   readonly known: HoldersFragment;
 }
 
 interface Props<N extends string> {
-  /** Description of each permission. */
+  /** Label of the field of each permission. */
   readonly labels: Readonly<Record<N, string>>;
   readonly holders: Readonly<Record<N, HoldersFragment>>;
   readonly isFixed: boolean;

@@ -1,17 +1,17 @@
 import type { ReactNode } from 'react';
-import { Header } from '../conversation/header.tsx';
-import { useFirstScreen } from '../conversation/use-viewer.ts';
+import { useFirstScreen } from '../people/use-viewer.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { Count } from '../ui/count.tsx';
+import { Header } from '../ui/header.tsx';
 import { namesOf } from '../ui/person.tsx';
 import './inbox.css';
 
-/** View of the conversations and unmuted channels with unread messages. */
+/** View of the conversations and channels with unread messages, except of muted messages. */
 export function Inbox({ menu }: { readonly menu: ReactNode }) {
   const data = useFirstScreen();
   const viewerId = data?.viewer?.id ?? '';
-  const channels = (data?.subscriptions?.nodes ?? []).filter(({ unreadCount, isMuted }) => unreadCount > 0 && !isMuted);
+  const channels = (data?.subscriptions?.nodes ?? []).filter(({ unreadCount }) => unreadCount > 0);
   const conversations = (data?.directConversations?.nodes ?? []).filter(({ unreadCount }) => unreadCount > 0);
   return (
     <>

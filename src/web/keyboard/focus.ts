@@ -1,4 +1,4 @@
-/** Longest wait for the composer of a view that was just opened. */
+/** Maximum wait, in milliseconds, for the composer of a view that was just opened. */
 const PATIENCE_MS = 3_000;
 
 const composer = (): HTMLElement | null =>
@@ -21,7 +21,7 @@ export function focusComposerSoon(): void {
   setTimeout(() => observer.disconnect(), PATIENCE_MS);
 }
 
-/** Focuses the message of the list that the Tab key would reach. @returns Whether there is such a message. */
+/** Focuses the message that is the tab stop of the message list. @returns Whether there is such a message. */
 export function focusList(): boolean {
   const stop = document.querySelector<HTMLElement>('[role="feed"] article[tabindex="0"]');
   stop?.focus();

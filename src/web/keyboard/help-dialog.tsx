@@ -51,7 +51,7 @@ const NAMES: Readonly<Record<string, string>> = {
   Escape: 'Esc',
 };
 
-/** Returns a key as keyboards label it. */
+/** Returns a key with the symbols that keyboards show: "Ctrl + K" or "⌘ + K" for `Mod+K`. */
 const shownKey = (key: string): string =>
   key
     .split(/(?<=.)\+/)

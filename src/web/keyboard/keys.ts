@@ -1,6 +1,9 @@
 /** A keyboard shortcut, for its handler and for the help dialog. */
 export interface Shortcut {
-  /** In the format of `aria-keyshortcuts`. `Mod` is the Command key on Apple devices, and the Control key elsewhere. */
+  /**
+   * Keys of the shortcut in the format of `aria-keyshortcuts`. `Mod` is the Command key on Apple devices, and the Control key
+   * elsewhere.
+   */
   readonly keys: readonly string[];
   /** Description in the help dialog. */
   readonly does: string;
@@ -8,7 +11,7 @@ export interface Shortcut {
 
 /**
  * All shortcuts of the page, by the part of the page in which they work. Shortcuts with a single character are ignored in text
- * fields. All are ignored while a dialog or a menu is open, because those handle keys themselves.
+ * fields. While a dialog or a menu is open, all shortcuts are ignored, because the dialog or menu handles keys itself.
  */
 export const SHORTCUTS = {
   everywhere: {
@@ -50,15 +53,15 @@ export type Action = { [G in keyof Shortcuts]: keyof Shortcuts[G] }[keyof Shortc
 /** A pressed key with its modifiers. */
 type Pressed = Pick<KeyboardEvent, 'key' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey'>;
 
-/** Returns whether a pressed key is one of the shortcut's keys. */
+/** Returns whether a pressed key, with its modifiers, is one of the keys of a shortcut. */
 export const isKey = ({ keys }: Shortcut, pressed: Pressed): boolean => keys.some((key) => isOne(key, pressed));
 
 function isOne(key: string, { key: pressed, altKey, ctrlKey, metaKey, shiftKey }: Pressed): boolean {
   const parts = key.split(/(?<=.)\+/);
   const name = parts.at(-1) ?? '';
   if (altKey !== parts.includes('Alt') || (ctrlKey || metaKey) !== parts.includes('Mod')) return false;
-  // For characters that are not letters, such as `?`, the Shift key is ignored, because some keyboards need it for them and
-  // others do not.
+  // For characters that are not letters, such as `?`, the Shift key is ignored, because only some keyboards need it to type
+  // them.
   const isSign = name.length === 1 && !/\p{L}/u.test(name);
   if (!isSign && shiftKey !== parts.includes('Shift')) return false;
   return name.length === 1 ? pressed.toLowerCase() === name.toLowerCase() : pressed === name;

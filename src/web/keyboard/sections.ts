@@ -1,6 +1,6 @@
 /**
- * Moves the focus to the next or previous section of the page, into its first focusable element. Sections are elements with
- * `data-section`.
+ * Moves the focus to the next or previous section of the page (`data-section`). Within the section, focuses the element with
+ * `data-section-start` or the message that is a tab stop, or else the first link or control.
  */
 export function goToSection(step: 1 | -1): void {
   const sections = [...document.querySelectorAll<HTMLElement>('[data-section]')].filter((one) => one.checkVisibility());

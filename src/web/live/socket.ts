@@ -1,18 +1,19 @@
 import { type Client, createClient } from 'graphql-ws';
 import { GRAPHQL_PATH } from '../api/client.ts';
-import { untilWorthTrying } from '../api/worth-trying.ts';
+import { untilWorthTrying } from '../base/worth-trying.ts';
 import { liveStatus, updateStatus } from './status.ts';
 
-/** Interval of the pings to the service, and the longest wait for a pong. */
+/** Interval of the pings to the service (`KEEP_ALIVE_MS`), and maximum wait for the pong (`SILENCE_MS`), in milliseconds. */
 const KEEP_ALIVE_MS = 10_000;
 const SILENCE_MS = 5_000;
-/** Close code of the service for a session that has ended. */
+/** WebSocket close code that the service sends if the session has ended. */
 const NO_LONGER_LET_IN = 4403;
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [200, 5_000];
 
 /**
- * Creates the socket. It reconnects by itself after disconnects, restarts of the service and sleep. With each connection it
- * sends the position of the last event it received, so that no event is lost or delivered twice.
+ * Creates the WebSocket client of the page. The client reconnects by itself after disconnects, restarts of the service and
+ * sleep. On each connection it sends the position of the last event that it received, so that no event is lost or delivered
+ * twice.
  */
 export function createSocket(): Client {
   let [asked, silence]: [number, ReturnType<typeof setTimeout> | undefined] = [0, undefined];

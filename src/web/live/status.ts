@@ -1,4 +1,4 @@
-import { createStore } from '../api/store.ts';
+import { createStore } from '../base/store.ts';
 
 /**
  * State of the event connection: `connecting` at first and after a disconnect, `live`, or `offline` if the browser reports
@@ -8,7 +8,10 @@ export type Connection = 'connecting' | 'live' | 'offline';
 
 export interface LiveStatus {
   readonly connection: Connection;
-  /** Position of the last event received, which may not be in the cache yet: see `cachedPosition`. -1 if there is none. */
+  /**
+   * Position in the event log of the last event received; -1 if there is none. The event may not be in the cache yet: see
+   * `cachedPosition`.
+   */
   readonly position: number;
   /** Round-trip time of the last ping over the socket, in milliseconds; null before the first one. */
   readonly answerMs: number | null;
@@ -23,18 +26,14 @@ export const liveStatus = createStore<LiveStatus>({
 });
 
 /**
- * Position of the last event that the cache and the listeners have processed; -1 if there is none. Events wait until the
- * page is idle, so this is behind `position`.
+ * Position in the event log of the last event that the cache and the listeners have processed; -1 if there is none. Received
+ * events wait until the browser is idle, so this position can be lower than `position`.
  */
 export const cachedPosition = createStore(-1);
 
 export const updateStatus = (part: Partial<LiveStatus>): void => liveStatus.set({ ...liveStatus.get(), ...part });
 
-/**
- * Calls a function each time the connection is live again.
- *
- * @returns A function that stops the calls.
- */
+/** Calls a function each time the connection becomes live. @returns A function that stops the calls. */
 export function whenLive(act: () => void): () => void {
   let before = liveStatus.get().connection;
   return liveStatus.watch(() => {

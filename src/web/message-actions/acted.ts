@@ -1,16 +1,16 @@
 import type { Client } from 'urql';
-import { act } from '../api/act.ts';
-import { createStore } from '../api/store.ts';
+import { createStore } from '../base/store.ts';
 import {
   type ActedMessageFragment,
-  MarkInNarrowDocument,
   MessageActionsDocument,
   type MessageNarrowInput,
   SetFlagDocument,
 } from '../generated/graphql.ts';
-import { markUnreadFrom } from '../messages/unread-from.ts';
 import { addressOf } from '../routing/routes.ts';
+import { act } from '../ui/act.ts';
 import { notify } from '../ui/notices.tsx';
+import { markUnreadSince } from './mark-in-narrow.ts';
+import { markUnreadFrom } from './unread-from.ts';
 
 export type Acted = ActedMessageFragment;
 
@@ -44,28 +44,22 @@ export function star(client: Client, id: string, isStarred: boolean): void {
   void act(client, SetFlagDocument, { input: { messageIds: [id], flag: 'STARRED', operation } });
 }
 
-/** Largest number of messages that one mutation marks. */
-const AT_ONCE = 5_000;
-
-/** Returns the narrow of a message's topic or conversation. */
+/** Returns the narrow (message filter) that matches the messages of the same topic or conversation. */
 export const placeOf = ({ channel, topicName, participants }: Acted): MessageNarrowInput =>
   channel === null
     ? { directWith: participants?.map(({ id }) => id) ?? [] }
-    : { channel: { id: channel.id }, topic: topicName };
+    : { channel: { id: channel.id }, topicNamed: topicName };
 
 /**
- * Marks a message and the later ones in its topic or conversation as unread. The page does not mark the messages on the
- * screen as read again while they are shown.
+ * Marks a message and the later messages of its topic or conversation as unread. While the messages are on the screen, the page
+ * does not mark them as read again.
  */
 export async function markUnread(client: Client, messageId: string): Promise<void> {
   const message = await readActed(client, messageId);
   if (message === null) return;
   markUnreadFrom(message.id);
-  const narrow = placeOf(message);
-  const range = { anchor: { messageId: message.id }, numBefore: 0, numAfter: AT_ONCE };
-  const input = { ...range, narrow, flag: 'READ', operation: 'REMOVE' } as const;
-  if ((await act(client, MarkInNarrowDocument, { input })) !== undefined)
-    notify('All messages from here on are unread.');
+  const isDone = await markUnreadSince(client, placeOf(message), message.id);
+  if (isDone) notify('All messages from here on are unread.');
 }
 
 /** Copies the URL of a message to the clipboard. The URL stays valid if the message is moved. */

@@ -3,8 +3,8 @@ import { useCommand } from '../api/use-command.ts';
 import { excessOf } from '../composer/excess.ts';
 import { formatByKey } from '../composer/formatting.ts';
 import { FormattingBar } from '../composer/formatting-bar.tsx';
-import { useViewer } from '../conversation/use-viewer.ts';
 import { EditMessageDocument } from '../generated/graphql.ts';
+import { useViewer } from '../people/use-viewer.ts';
 import { useEditTypingNotification } from '../typing/use-typing-notification.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
@@ -76,7 +76,10 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
   );
 }
 
-/** Returns a digest in hexadecimal. Undefined on insecure connections, where browsers have no `crypto.subtle`. */
+/**
+ * Returns the SHA-256 digest of a text in hexadecimal. Undefined on insecure connections, where browsers have no
+ * `crypto.subtle`.
+ */
 async function sha256(text: string): Promise<string | undefined> {
   if (globalThis.crypto.subtle === undefined) return undefined;
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));

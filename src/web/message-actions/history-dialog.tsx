@@ -1,15 +1,15 @@
 import { useData } from '../api/use-data.ts';
 import { EditHistoryDocument, type EditHistoryQuery } from '../generated/graphql.ts';
-import { Markdown } from '../messages/markdown.tsx';
-import { shownTopic } from '../topics/topic-names.ts';
+import { Markdown } from '../markdown/markdown.tsx';
 import { useClock } from '../ui/clock.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
+import { shownTopic } from '../ui/topic-names.ts';
 import './message-actions.css';
 
 type Snapshot = NonNullable<NonNullable<EditHistoryQuery['message']>['editHistory']>['nodes'][number];
 
-/** Dialog with all versions of a message, oldest first, with the insertions and deletions of each edit. */
+/** Dialog with all versions of a message, oldest first. Marks the insertions and deletions of each edit. */
 export function HistoryDialog({ messageId }: { readonly messageId: string }) {
   const read = useData(EditHistoryDocument, { messageId }, { requestPolicy: 'network-only' });
   const snapshots = read.data?.message?.editHistory?.nodes;
@@ -19,7 +19,7 @@ export function HistoryDialog({ messageId }: { readonly messageId: string }) {
       {snapshots?.length === 0 && <p>This organization does not show the edit history of messages.</p>}
       <ol className="plain-list">
         {snapshots?.map((snapshot, i) => (
-          <Step key={snapshot.at} snapshot={snapshot} isFirst={i === 0} />
+          <Step key={snapshot.changedAt} snapshot={snapshot} isFirst={i === 0} />
         ))}
       </ol>
     </Dialog>
@@ -27,13 +27,14 @@ export function HistoryDialog({ messageId }: { readonly messageId: string }) {
 }
 
 function Step({ snapshot, isFirst }: { readonly snapshot: Snapshot; readonly isFirst: boolean }) {
-  const { at, editor, renderedContent, contentHtmlDiff, prevTopicName, topicName, prevChannel, channel } = snapshot;
+  const { changedAt, editor, renderedContent, contentHtmlDiff, prevTopicName, topicName, prevChannel, channel } =
+    snapshot;
   const { moment } = useClock();
   const did = isFirst ? 'sent it' : contentHtmlDiff === null ? 'moved it' : 'edited it';
   return (
     <li className="history-step">
       <p className="history-head">
-        <strong>{editor.fullName}</strong> {did} <time dateTime={at}>{moment(at)}</time>
+        <strong>{editor.fullName}</strong> {did} <time dateTime={changedAt}>{moment(changedAt)}</time>
       </p>
       {prevChannel !== null && (
         <p>

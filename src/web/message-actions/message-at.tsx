@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect } from 'react';
 import { useData } from '../api/use-data.ts';
-import { Header } from '../conversation/header.tsx';
-import { useViewer } from '../conversation/use-viewer.ts';
 import { MessageActionsDocument } from '../generated/graphql.ts';
+import { useViewer } from '../people/use-viewer.ts';
 import { navigate } from '../routing/router.tsx';
+import { Header } from '../ui/header.tsx';
 import { Failure } from '../ui/not-ready.tsx';
 import { placeAddress } from './place-address.ts';
 

@@ -34,13 +34,16 @@ function MessageMenu({ anchor, messageId, viewerId }: Props) {
 }
 
 /**
- * Returns the time of a message, beside which a popup from its menu opens. The message's buttons are unsuitable, because they
- * disappear as soon as another message is active. Null if the message is not shown.
+ * Returns the `<time>` element of a message, beside which popups from the message menu open. The buttons of the message are
+ * unsuitable, because they disappear as soon as another message is active. Null if the message is not shown.
  */
 const timeOf = (messageId: string): Element | null =>
   document.querySelector(`article[data-id="${CSS.escape(messageId)}"] time`);
 
-/** Returns the items of the menu. Changes are included only if the viewer is allowed to make them. */
+/**
+ * Returns the groups of items of the message menu. Items that edit, move or delete the message are included only if the viewer
+ * is allowed to do so.
+ */
 function groupsFor(
   client: Client,
   message: Acted,

@@ -7,6 +7,7 @@ import {
   MoveMessagesDocument,
   type PropagateMode,
 } from '../generated/graphql.ts';
+import { topicRef } from '../routing/place.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Check, Choice, Refusal, TextField } from '../ui/form.tsx';
@@ -27,7 +28,9 @@ interface Moved {
 
 interface Props {
   readonly message: Moved;
-  /** Initial choice of the messages to move. */
+  /**
+   * Initial choice of the messages to move: only this message, this and the later messages of the topic, or all of the topic.
+   */
   readonly mode?: PropagateMode;
 }
 
@@ -52,12 +55,11 @@ function MoveForm({ message: { id: messageId, channel, topicName }, mode = 'CHAN
     const input = {
       messageId,
       propagateMode,
-      ...(topic !== topicName && { topic }),
-      ...(channelId !== channel?.id && { channelId }),
+      to: topicRef({ channelId, topic }),
       sendNotificationToNewTopic: fields.has('tellNew'),
       sendNotificationToOldTopic: fields.has('tellOld'),
     };
-    if (!('topic' in input || 'channelId' in input)) return close();
+    if (topic === topicName && channelId === channel?.id) return close();
     if (!(await command.run({ input }))) return;
     close();
     notify('The messages were moved.');

@@ -8,9 +8,9 @@ interface Standing {
 }
 
 /**
- * Returns the path of a message within its topic or conversation.
+ * Returns the path that opens the topic or conversation of a message and scrolls to the message.
  *
- * @param isNear If false, returns the path of the topic or conversation itself.
+ * @param isNear If false, the path does not scroll to the message.
  */
 export function placeAddress(
   { id, channel, topicName, participants }: Standing,

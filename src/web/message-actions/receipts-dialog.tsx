@@ -4,7 +4,7 @@ import { PersonRow } from '../people/person-row.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 
-/** Dialog with the users who have read a message, except those who do not share read receipts. */
+/** Dialog with the users who have read a message. Users who do not share read receipts are left out. */
 export function ReceiptsDialog({ messageId }: { readonly messageId: string }) {
   const read = useData(ReadReceiptsDocument, { messageId }, { requestPolicy: 'network-only' });
   const { data } = read;

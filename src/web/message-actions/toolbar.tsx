@@ -7,7 +7,10 @@ import { star } from './acted.ts';
 import { openMessageMenu } from './message-menu.tsx';
 import './message-actions.css';
 
-/** Actions of the active message. Users reach them by pointer, by touch, or with the Enter key on the message. */
+/**
+ * Toolbar with the actions of the active message, which was last focused or pointed at. Users reach it by pointer, by touch, or
+ * with the Enter key on the message.
+ */
 export function Toolbar({ message, viewerId }: { readonly message: Message; readonly viewerId: string }) {
   const client = useClient();
   const { id, viewerHasStarred } = message;

@@ -1,8 +1,8 @@
 import type { FocusEvent, PointerEvent } from 'react';
-import { createStore } from '../api/store.ts';
+import { createStore } from '../base/store.ts';
 import type { MessageRowFragment } from '../generated/graphql.ts';
 
-/** ID of the message that was last focused or pointed at. Only this message renders its actions. */
+/** ID of the active message: the message that was last focused or pointed at. Only this message renders its actions. */
 export const activeMessage = createStore<string | undefined>(undefined);
 
 /** The messages that the list on the screen has loaded, oldest first. */
@@ -15,7 +15,10 @@ const idOf = (target: EventTarget | null): string | undefined =>
 export const focusedMessage = (): HTMLElement | null =>
   document.activeElement?.closest<HTMLElement>('article[data-id]') ?? null;
 
-/** Returns the element of the message that a shortcut applies to: the focused message, or else the active one. */
+/**
+ * Returns the element of the message that a shortcut applies to: the focused message, or else the active message. Null if there
+ * is none.
+ */
 export function targetMessage(): HTMLElement | null {
   const id = activeMessage.get();
   return focusedMessage() ?? (id === undefined ? null : document.querySelector(`article[data-id="${CSS.escape(id)}"]`));

@@ -1,19 +1,19 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { follow } from '../api/followed.ts';
 import { NEWEST, narrowKey } from '../api/narrow.ts';
-import { useStore } from '../api/store.ts';
+import { follow } from '../api/timelines.ts';
+import { useStore } from '../base/store.ts';
 import type { MessageAnchor, MessageNarrowInput, MessageRowFragment } from '../generated/graphql.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { activeMessageHandlers, shownMessages } from './active-message.ts';
 import './message-list.css';
+import { spoken } from '../markdown/markup.ts';
+import { unreadFrom } from '../message-actions/unread-from.ts';
 import { Failure } from '../ui/not-ready.tsx';
-import { spoken } from './markup.ts';
 import { MessageRow } from './message-row.tsx';
 import { PendingMessages } from './pending-messages.tsx';
 import { rowMaker } from './rows.ts';
-import { unreadFrom } from './unread-from.ts';
 import { useFoundWords } from './use-found-words.ts';
 import { placeLeft, useKeptPlace } from './use-kept-place.ts';
 import { useReadMarks } from './use-read-marks.ts';
@@ -38,16 +38,12 @@ interface Props {
   /** Position around which the list loads messages if `near` is undefined. By default the first unread message. */
   readonly start?: MessageAnchor;
   /** The search that found the messages. Messages in search results are not marked as read when they are shown. */
-  readonly search?: Looked | undefined;
-}
-
-interface Looked extends Span {
-  readonly words: readonly string[];
+  readonly search?: Span | undefined;
 }
 
 /**
- * List of the messages of a narrow. Starts at the first unread message or where the viewer left it, and loads more at both
- * ends.
+ * List of the messages of a narrow (message filter). Opens at the first unread message, or where the viewer last left the list.
+ * Loads more messages at both ends when the viewer scrolls near them.
  */
 export function MessageList({ narrow, label, empty, beginning, showsPlaces, viewerId, near, start, search }: Props) {
   const key = narrowKey(narrow);
@@ -63,7 +59,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   const { stop, onKeyDown, onFocus } = useRovingFocus(list);
   const [isFar, setFar] = useState(false);
   useReadMarks(list, rows, isSearch);
-  useFoundWords(list, search?.words, rows);
+  useFoundWords(list, timeline.matches, rows);
   useNewsSpoken(timeline, viewerId);
   useEffect(() => shownMessages.set(messages ?? []), [messages]);
 
@@ -152,7 +148,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
 }
 
 /** Returns the anchor of the newest message in a time range. */
-const endOf = ({ before }: Span): MessageAnchor => (before === undefined ? NEWEST : { date: before });
+const endOf = ({ before }: Span): MessageAnchor => (before === undefined ? NEWEST : { sentAt: before });
 
 interface BeginningProps {
   readonly isSearch: boolean;
@@ -172,8 +168,9 @@ const rowIn = (list: HTMLElement | null, id: string): HTMLElement | null =>
   list?.querySelector<HTMLElement>(`article[data-id="${CSS.escape(id)}"]`) ?? null;
 
 /**
- * Returns the message that was the first unread one when the list was opened, so that the line above it stays while the
- * viewer reads. If the viewer marks messages as unread, the line moves to the first of them.
+ * Returns the ID of the message below the line "New messages": the first message that was unread when the list was opened.
+ * Undefined if there is none. The line stays there while the viewer reads. If the viewer marks messages as unread, the line
+ * moves to the first of these.
  */
 function useFirstUnread(messages: readonly MessageRowFragment[] | undefined): string | undefined {
   const found = useRef<{ readonly id: string | undefined }>(undefined);
@@ -183,8 +180,8 @@ function useFirstUnread(messages: readonly MessageRowFragment[] | undefined): st
 }
 
 /**
- * Announces each new message of other users once. Messages that the list loads on its way to the newest one are not
- * announced.
+ * Announces each new message of other users once to screen readers, at most five per update. Older messages that the list loads
+ * before it reaches the newest message are not announced.
  */
 function useNewsSpoken({ messages, hasNewer }: Timeline, viewerId: string): void {
   const heard = useRef<number>(undefined);

@@ -1,6 +1,7 @@
 import { memo } from 'react';
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import type { MessageRowFragment as Message } from '../generated/graphql.ts';
+import { Markdown } from '../markdown/markdown.tsx';
 import { edited } from '../message-actions/acted.ts';
 import { EditForm } from '../message-actions/edit-form.tsx';
 import { HistoryDialog } from '../message-actions/history-dialog.tsx';
@@ -9,19 +10,20 @@ import { PersonButton } from '../people/open-person.tsx';
 import { Reactions } from '../reactions/reactions.tsx';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
-import { shownTopic } from '../topics/topic-names.ts';
 import { EditTyping } from '../typing/typing-line.tsx';
 import { useClock } from '../ui/clock.ts';
 import { openDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Avatar, namesOf } from '../ui/person.tsx';
+import { shownTopic } from '../ui/topic-names.ts';
 import { activeMessage } from './active-message.ts';
-import { Markdown } from './markdown.tsx';
 import type { Row } from './rows.ts';
 
 interface Props {
   readonly row: Row;
-  /** Whether the list contains messages of several topics or conversations, and shows which one each belongs to. */
+  /**
+   * Whether the list contains messages of several topics or conversations, and shows the topic or conversation of each message.
+   */
   readonly showsPlaces: boolean;
   readonly viewerId: string;
   /** Whether the message is the tab stop of the list. */
@@ -78,7 +80,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
 interface LineProps {
   readonly className: string;
   readonly name: string;
-  /** Visible text, if it is shorter than the name. */
+  /** Visible text of the line, if it is shorter than the accessible name. */
   readonly shown?: string;
 }
 
@@ -90,7 +92,7 @@ const Line = ({ className, name, shown = name }: LineProps) => (
   </div>
 );
 
-/** Time at which a message was sent. @param isLink Whether the time links to the message in its topic or conversation. */
+/** Time at which a message was sent. @param isLink Whether the time is a link to the message in its topic or conversation. */
 function Time({ message: { id, sentAt }, isLink }: { readonly message: Message; readonly isLink: boolean }) {
   const { time, exact } = useClock();
   const shown = (

@@ -1,19 +1,22 @@
 import { useLayoutEffect, useRef } from 'react';
 import { narrowKey } from '../api/narrow.ts';
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import { discard, outbox, type Pending, sendAgain } from '../composer/outbox.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 import { type Connection, liveStatus } from '../live/status.ts';
+import { useViewer } from '../people/use-viewer.ts';
 import { Button } from '../ui/button.tsx';
 
 interface Props {
   readonly narrow: MessageNarrowInput;
-  /** Called after the user has sent another message. */
+  /** Called after the user has sent a message that belongs to the narrow. */
   readonly onMore: () => void;
 }
 
-/** The viewer's messages of the outbox for a narrow. The list shows them below the messages that the service has stored. */
+/**
+ * Messages of the viewer that are in the outbox and belong to a narrow (message filter). The message list shows them below the
+ * messages that the service has stored.
+ */
 export function PendingMessages({ narrow, onMore }: Props) {
   const key = narrowKey(narrow);
   const all = useStore(outbox);

@@ -4,17 +4,17 @@ import type { MessageRowFragment as Message } from '../generated/graphql.ts';
 /** A message in a list, with its relation to the message above it. */
 export interface Row {
   readonly message: Message;
-  /** Formatted day of the message, if the message above it is from another day. Otherwise undefined. */
+  /** Formatted day of the message. Undefined if the message above it is from the same day. */
   readonly day: string | undefined;
-  /** Whether the message is in another topic or conversation than the message above it. */
+  /** Whether the message is in another topic or conversation than the message above it. True for the first message. */
   readonly place: boolean;
   /** Whether the message begins a group of messages of one sender. Only the first message of a group shows the sender. */
   readonly isFirst: boolean;
-  /** Whether the line that separates new messages is above the message. */
+  /** Whether the line "New messages" is above the message. */
   readonly isFirstUnread: boolean;
 }
 
-/** Consecutive messages of one sender are grouped if less than this time is between them. */
+/** Time in milliseconds between two consecutive messages of one sender, below which the messages are grouped. */
 const TOGETHER_MS = 10 * 60_000;
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
@@ -61,15 +61,22 @@ const isSame = (a: Row, b: Row): boolean =>
   a.isFirst === b.isFirst &&
   a.isFirstUnread === b.isFirstUnread;
 
-const days = new Map<string, string>();
+/** Time in milliseconds that divides the offset of every time zone from UTC, so that each day begins at a multiple of it. */
+const QUARTER_HOUR_MS = 15 * 60_000;
 
-/** Returns the formatted day of a message. Days are cached by hour, because formatting takes longer than the rest of a row. */
+/** Formatted days, by number of quarter hours since 1970. */
+const days = new Map<number, string>();
+
+/**
+ * Returns the formatted day of a message, in the browser's time zone. Days are cached by quarter hour, because formatting takes
+ * longer than all other work for a row.
+ */
 function dayOf({ sentAt }: Message): string {
-  const hour = sentAt.slice(0, 13);
-  const known = days.get(hour);
+  const quarterHour = Math.floor(Date.parse(sentAt) / QUARTER_HOUR_MS);
+  const known = days.get(quarterHour);
   if (known !== undefined) return known;
   const day = DAY.format(new Date(sentAt));
-  days.set(hour, day);
+  days.set(quarterHour, day);
   return day;
 }
 

@@ -1,76 +1,113 @@
-import { type RefObject, useEffect } from 'react';
+import { type RefObject, useEffect, useMemo } from 'react';
+import type { Matches } from './use-timeline.ts';
 
-/** Name of the highlight, as in `::highlight(found)` in the styles. */
+/** Name of the CSS highlight of found words, as in `::highlight(found)` in the styles. */
 const FOUND = 'found';
-/** Endings of English words: an approximate stemming without a dictionary. */
-const ENDINGS = /(?:ations?|ings?|ers?|ed|es|ly|[se])$/;
-/** Length of the shortest stem. */
-const SHORTEST = 3;
+/** Maximum number of highlighted matches. */
+const MAX_MATCHES = 5_000;
+
+type Match = Matches[number];
 
 /**
- * Highlights the words of a search in the list, in any of their forms, and quoted texts literally. The service returns the
- * matching messages but not the positions, so the forms are a guess. The document itself is not changed.
- *
- * @param version A value that changes whenever the rows of the list change.
+ * The parts of a message row that can contain matches: CSS selectors, each with a function that returns the HTML of the part in
+ * which the service has marked the matches.
  */
-export function useFoundWords(
-  list: RefObject<HTMLElement | null>,
-  words: readonly string[] | undefined,
-  version: unknown,
-): void {
+const PARTS: Readonly<Record<string, (match: Match) => string | null>> = {
+  '.markdown': ({ highlightedContent }) => highlightedContent,
+  '.place-line a:last-child': ({ highlightedTopicName }) => highlightedTopicName,
+};
+
+/**
+ * Highlights the matches of a search in the message list, as the service marked them. New matches in a message that is edited
+ * while it is shown are not highlighted. The document itself is not changed.
+ *
+ * @param matches Texts of the messages with marked matches.
+ */
+export function useFoundWords(list: RefObject<HTMLElement | null>, matches: Matches, version: unknown): void {
+  const byMessage = useMemo(() => new Map(matches.map((match) => [match.node.id, match])), [matches]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new rows contain new text to search.
   useEffect(() => {
     const element = list.current;
-    if (element === null || words === undefined || words.length === 0 || !('highlights' in CSS)) return undefined;
-    const find = finderOf(words);
+    if (element === null || byMessage.size === 0 || !('highlights' in CSS)) return undefined;
+    let frame = 0;
     const mark = () => {
-      const texts = [...element.querySelectorAll('.markdown, .place-line')].flatMap(textsIn);
-      CSS.highlights.set(FOUND, new Highlight(...texts.flatMap(find)));
+      const found = new Highlight();
+      for (const row of element.querySelectorAll<HTMLElement>('[data-id]')) {
+        for (const range of rangesIn(row, byMessage.get(row.dataset['id'] ?? ''))) {
+          if (found.size < MAX_MATCHES) found.add(range);
+          else break;
+        }
+      }
+      CSS.highlights.set(FOUND, found);
     };
     mark();
-    // Edits and opened spoilers change the text.
-    const observer = new MutationObserver(mark);
+    // Opened spoilers and new rows change the text.
+    const observer = new MutationObserver(() => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(mark);
+    });
     observer.observe(element, { childList: true, subtree: true, characterData: true });
     return () => {
       observer.disconnect();
+      cancelAnimationFrame(frame);
       CSS.highlights.delete(FOUND);
     };
-  }, [list, words, version]);
+  }, [list, byMessage, version]);
 }
 
-const WORD = /[\p{L}\p{N}]+/gu;
-
-/** Returns a function that finds the words in a text node. @param words Entries with white space are quoted texts. */
-function finderOf(words: readonly string[]): (text: Text) => Range[] {
-  const [literals, single] = [words.filter((word) => /\s/.test(word)), words.filter((word) => !/\s/.test(word))];
-  const stems = new Set(single.flatMap((word) => word.match(WORD) ?? []).map(stemOf));
-  return (text) => {
-    const lower = text.data.toLowerCase();
-    const asTheyStand = literals.flatMap((literal) => placesOf(lower, literal.toLowerCase()));
-    const inAnyForm = [...text.data.matchAll(WORD)]
-      .filter(([word]) => stems.has(stemOf(word)))
-      .map(({ 0: word, index }) => [index, index + word.length] as const);
-    return [...asTheyStand, ...inAnyForm].map(([start, end]) => {
-      const range = document.createRange();
-      range.setStart(text, start);
-      range.setEnd(text, end);
-      return range;
-    });
-  };
-}
-
-function stemOf(word: string): string {
-  const lower = word.toLowerCase().replace(/(?:ies|y)$/, 'i');
-  const stem = lower.replace(ENDINGS, '');
-  return stem.length < SHORTEST ? lower : stem;
-}
-
-function placesOf(text: string, wanted: string): (readonly [start: number, end: number])[] {
-  const places: (readonly [number, number])[] = [];
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
-    places.push([at, at + wanted.length]);
+/** Yields the ranges of the matches in a message row. */
+function* rangesIn(row: HTMLElement, match: Match | undefined): Generator<Range> {
+  if (match === undefined) return;
+  for (const [selector, pattern] of patternsOf(match)) {
+    for (const text of [...row.querySelectorAll(selector)].flatMap(textsIn)) {
+      for (const { 0: found, index } of text.data.matchAll(pattern)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + found.length);
+        yield range;
+      }
+    }
   }
-  return places;
+}
+
+type Patterns = readonly (readonly [selector: string, pattern: RegExp])[];
+
+const known = new WeakMap<Match, Patterns>();
+
+/**
+ * Returns a pattern of the marked words of each part of a message, with the CSS selector of the part. Omits parts without
+ * marks.
+ */
+function patternsOf(match: Match): Patterns {
+  const patterns =
+    known.get(match) ??
+    Object.entries(PARTS).flatMap(([selector, textOf]) => {
+      const pattern = patternOf(textOf(match) ?? '');
+      return pattern === undefined ? [] : [[selector, pattern] as const];
+    });
+  known.set(match, patterns);
+  return patterns;
+}
+
+/** Returns a pattern that matches the marked words of an HTML text of the service. Undefined if no word is marked. */
+function patternOf(html: string): RegExp | undefined {
+  const marks = [...new DOMParser().parseFromString(html, 'text/html').querySelectorAll('span.highlight')];
+  const sources = new Set(marks.map(sourceOf).filter((source) => source !== ''));
+  const longestFirst = [...sources].toSorted((a, b) => b.length - a.length);
+  return sources.size === 0 ? undefined : new RegExp(longestFirst.join('|'), 'gu');
+}
+
+/**
+ * Returns the source of a regular expression that matches the text of a marked element. If the element contains a whole word,
+ * only whole words match.
+ */
+function sourceOf(mark: Element): string {
+  const text = (mark.textContent ?? '').replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  if (text === '') return '';
+  const isWithin = { before: /[\p{L}\p{N}]$/u, after: /^[\p{L}\p{N}]/u };
+  const before = isWithin.before.test(mark.previousSibling?.textContent ?? '') ? '' : '(?<![\\p{L}\\p{N}])';
+  const after = isWithin.after.test(mark.nextSibling?.textContent ?? '') ? '' : '(?![\\p{L}\\p{N}])';
+  return `${before}${text}${after}`;
 }
 
 function textsIn(element: Element): Text[] {

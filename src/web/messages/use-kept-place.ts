@@ -1,24 +1,25 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from 'react';
 
 /**
- * A scroll position: the first visible message with its distance from the list's top edge in pixels, or the end of the list.
+ * A scroll position: the end of the list, or the ID of the first visible message and its distance from the top edge of the list
+ * in pixels.
  */
 export type Place = { readonly id: string; readonly top: number } | 'end';
 
 /** Distance from the end, in pixels, within which the list counts as scrolled to the end. */
 const NEAR_END = 40;
 
-/** Scroll positions of the lists that were left, by key, until the page is closed. */
+/** Last scroll position of each message list, by the key of the list. Kept until the page is closed. */
 const left = new Map<string, Place>();
 
 export const placeLeft = (key: string): Place | undefined => left.get(key);
 
 /**
- * Keeps the visible messages where they are, to the pixel, while content above them is added, removed or resized. Only
- * scrolling by the user moves them. If the list is at its end, it stays at its end.
+ * Keeps the visible messages at the same position on the screen while content above them is added, removed or resized. Only
+ * scrolling by the user moves them. If the list is scrolled to its end, it stays there.
  *
- * @param key Identifies the list. When the list is opened again, its position is restored.
- * @param version Changes with the content of the list.
+ * @param key Identifies the list. When a list with this key is opened again, its position is restored.
+ * @param version A value that changes whenever the content of the list changes.
  */
 export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, version: unknown) {
   const place = useRef<Place>(undefined);
@@ -36,7 +37,8 @@ export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, v
   const keep = useCallback(() => {
     const element = list.current;
     if (element === null || place.current === undefined) return;
-    // If the list has just been scrolled, such as by a shortcut, the scroll event arrives only in the next frame.
+    // If the list has just been scrolled, such as by a shortcut, the scroll event arrives only in the next frame. The distance
+    // of the scroll is therefore added here.
     place.current = scrolled(element, place.current, element.scrollTop - scrolledTo.current);
     show(element, place.current);
     scrolledTo.current = element.scrollTop;
@@ -59,7 +61,7 @@ export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, v
     };
   }, [list, keep, note]);
 
-  /** Scrolls to a position and keeps it. */
+  /** Scrolls to a position. Later changes of the content do not move the messages that are then visible. */
   const go = useCallback(
     (to: Place) => {
       place.current = to;

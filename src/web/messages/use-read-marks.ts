@@ -1,18 +1,20 @@
 import { type RefObject, useEffect, useRef } from 'react';
 import { useClient } from 'urql';
 import { MarkReadDocument } from '../generated/graphql.ts';
-import { unreadFrom } from './unread-from.ts';
+import { unreadFrom } from '../message-actions/unread-from.ts';
 
-/** Delay before seen messages are marked as read, so that one mutation marks all that the user scrolls through. */
+/**
+ * Delay in milliseconds before seen messages are marked as read, so that one mutation marks all that the user scrolls through.
+ */
 const WAIT_MS = 300;
-/** Pause after which a mutation without a response is retried. */
+/** Pause in milliseconds after which a mutation that got no response is retried. */
 const RETRY_MS = 3_000;
-/** Largest number of messages in one mutation. */
+/** Maximum number of messages that one mutation marks as read. */
 const AT_ONCE = 200;
 
 /**
- * Marks the messages that were on the screen as read, once the page is visible and focused. Marks none while `unreadFrom` is
- * set.
+ * Marks the messages that were on the screen as read, once the page is visible and focused. While `unreadFrom` is set, marks no
+ * messages.
  *
  * @param version A value that changes whenever the rows of the list change.
  * @param isOff If true, showing messages does not mark them as read.
@@ -20,7 +22,7 @@ const AT_ONCE = 200;
 export function useReadMarks(list: RefObject<HTMLElement | null>, version: unknown, isOff = false): void {
   const client = useClient();
   useEffect(() => () => unreadFrom.set(undefined), []);
-  // The IDs survive changes of the rows, because the list of a busy conversation changes again before the delay ends.
+  // The IDs are kept when the rows change, because the list of a busy conversation changes again before the delay ends.
   const seen = useRef(new Set<string>()).current;
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isGone = useRef(false);
@@ -41,7 +43,7 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
       if (unreadFrom.get() !== undefined) return;
       const messageIds = [...seen].slice(0, AT_ONCE);
       for (const id of messageIds) seen.delete(id);
-      // The user may have seen more messages than one mutation marks. Another mutation then marks the rest.
+      // The user may have seen more messages than one mutation marks. Another mutation then marks the remaining ones.
       plan();
       const input = { messageIds, flag: 'READ', operation: 'ADD' } as const;
       void client

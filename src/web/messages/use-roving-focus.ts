@@ -1,11 +1,11 @@
 import { type KeyboardEvent, type RefObject, useCallback, useState } from 'react';
 import { isKey, SHORTCUTS } from '../keyboard/keys.ts';
-import { TAB_STOPS } from './markup.ts';
+import { TAB_STOPS } from '../markdown/markup.ts';
 
 /**
  * Makes a message list a single tab stop. Arrows, Page Up, Page Down, Home and End move the focus from message to message.
- * Enter moves it into a message, where left and right arrows move it through links and buttons. Escape moves it back to the
- * message. `SHORTCUTS` defines the keys.
+ * Enter moves the focus into a message, where left and right arrows move it through links and buttons. Escape moves the focus
+ * back to the message. `SHORTCUTS` defines the keys.
  */
 export function useRovingFocus(list: RefObject<HTMLElement | null>) {
   const [stop, setStop] = useState<string>();

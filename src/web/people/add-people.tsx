@@ -9,7 +9,7 @@ interface Props<V> {
   readonly label: string;
   readonly withGroups?: boolean;
   readonly command: Command<V>;
-  /** Returns the variables of the command for the chosen users and groups. */
+  /** Returns the variables of the mutation that adds the chosen users and groups. */
   readonly adding: (chosen: readonly Named[]) => V;
 }
 

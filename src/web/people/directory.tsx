@@ -1,8 +1,8 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { useData } from '../api/use-data.ts';
-import { Header } from '../conversation/header.tsx';
 import { type UserRole, UsersDocument, type UsersQueryVariables } from '../generated/graphql.ts';
 import { Choice, TextField } from '../ui/form.tsx';
+import { Header } from '../ui/header.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
@@ -24,7 +24,7 @@ const ROLES = [['', 'Any'] as const, ...(Object.entries(ROLE_NAMES) as [UserRole
 
 type Filter = Omit<UsersQueryVariables, 'after'>;
 
-/** List of all users that the viewer can see: people, bots, and deactivated ones. */
+/** List of the users that the viewer can see: people, bots or deactivated users, as the viewer chooses. */
 export function Directory({ menu }: { readonly menu: ReactNode }) {
   const [text, setText] = useState('');
   const [kind, setKind] = useState<keyof typeof KINDS>('people');

@@ -1,9 +1,9 @@
 import { type KeyboardEvent, useId, useState } from 'react';
 import { useData } from '../api/use-data.ts';
 import { FindPeopleDocument, GroupNamesDocument } from '../generated/graphql.ts';
-import { nameOfGroup } from '../groups/group-names.ts';
-import { fitOf } from '../type-ahead/name-words.ts';
 import { IconButton } from '../ui/button.tsx';
+import { fitOf } from '../ui/name-words.ts';
+import { nameOfGroup } from './group-names.ts';
 import type { Named } from './named.ts';
 import './people-picker.css';
 import { isForInputMethod } from '../keyboard/input-method.ts';

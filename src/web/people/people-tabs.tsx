@@ -1,7 +1,7 @@
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 
-/** Tabs that link the list of the organization's users and the list of its groups. */
+/** Tabs with links to the list of users and the list of groups of the organization. */
 export function PeopleTabs() {
   return (
     <nav className="tabs" aria-label="People and groups">

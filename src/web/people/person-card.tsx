@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
 import { useData } from '../api/use-data.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
 import { PersonCardDocument, type ProfileFragment } from '../generated/graphql.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
@@ -9,6 +8,7 @@ import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Avatar, glyphOf, PresenceDot } from '../ui/person.tsx';
 import { usePresence } from '../ui/presence.ts';
 import { openStatus } from './open-person.tsx';
+import { useViewer } from './use-viewer.ts';
 import './people.css';
 import { Button } from '../ui/button.tsx';
 import { NotReady } from '../ui/not-ready.tsx';

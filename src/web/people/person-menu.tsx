@@ -1,8 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { type Client, useClient } from 'urql';
-import { act } from '../api/act.ts';
 import { useCommand } from '../api/use-command.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
 import {
   DeactivateBotDocument,
   DeactivateUserDocument,
@@ -11,16 +9,18 @@ import {
   UpdateUserDocument,
   type UserRole,
 } from '../generated/graphql.ts';
+import { act } from '../ui/act.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
-import { Choice, Refusal } from '../ui/form.tsx';
+import { Choice, Refusal, TextField } from '../ui/form.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { notify } from '../ui/notices.tsx';
 import { openPopup } from '../ui/popup.tsx';
 import { ROLE_NAMES } from './roles.ts';
+import { useViewer } from './use-viewer.ts';
 
-/** Button that opens the menu of a user. Renders nothing if the viewer cannot manage the user. */
+/** Button that opens the menu of a user. Renders nothing if the viewer can do nothing in the menu. */
 export function PersonMenuButton({ person }: { readonly person: ManagedPersonFragment }) {
   const client = useClient();
   const { viewerId } = useViewer();
@@ -82,9 +82,10 @@ function RoleForm({ person: { id, fullName, role: before } }: { readonly person:
   const close = useClose();
   const { run, refusal, isBusy } = useCommand(UpdateUserDocument);
   const [role, setRole] = useState(before);
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (!(await run({ input: { userId: id, role } }))) return;
+    const currentPassword = String(new FormData(event.currentTarget).get('password') ?? '');
+    if (!(await run({ input: { userId: id, role, ...(currentPassword !== '' && { currentPassword }) } }))) return;
     close();
     notify(`The role of ${fullName} is now ${ROLE_NAMES[role]}.`);
   };
@@ -97,6 +98,13 @@ function RoleForm({ person: { id, fullName, role: before } }: { readonly person:
         value={role}
         onChoose={setRole}
         data-autofocus
+      />
+      <TextField
+        label="Your current password"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        hint="Not required within ten minutes after you signed in."
       />
       <Refusal>{refusal}</Refusal>
       <div className="form-actions">

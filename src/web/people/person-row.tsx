@@ -8,7 +8,7 @@ interface Props {
   readonly person: PersonBadgeFragment;
   /** Short text about the user. */
   readonly detail?: ReactNode;
-  /** Actions on the user. */
+  /** Controls for actions on the user. */
   readonly children?: ReactNode;
 }
 
@@ -29,7 +29,7 @@ export function PersonRow({ person, detail, children }: Props) {
 
 interface MemberProps {
   readonly person: PersonBadgeFragment;
-  /** Undefined if the viewer cannot remove members. */
+  /** Called to remove the member. Undefined if the viewer cannot remove members. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 

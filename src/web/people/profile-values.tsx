@@ -1,5 +1,5 @@
 import type { ProfileFragment } from '../generated/graphql.ts';
-import { dress } from '../messages/markup.ts';
+import { dress } from '../markdown/markup.ts';
 import { PersonButton } from './open-person.tsx';
 
 type Value = ProfileFragment['profileData'][number];
@@ -45,7 +45,9 @@ function Shown({ field, value, renderedValue, users }: Value) {
   }
 }
 
-/** A link to a URL that another user wrote. If its scheme is not HTTP or HTTPS, it is shown as text. */
+/**
+ * A link to a URL that another user wrote. If the scheme of the URL is not HTTP or HTTPS, only the text of the link is shown.
+ */
 function Out({ to, children }: { readonly to: string; readonly children: string }) {
   if (!/^https?:\/\//i.test(to)) return children;
   return (

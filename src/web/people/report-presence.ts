@@ -3,7 +3,7 @@ import { PresencesDocument, RecordPresenceDocument } from '../generated/graphql.
 import { keepTime, setServiceTime } from '../ui/presence.ts';
 
 const INTERVAL_MS = 60_000;
-/** Time without input after which the user is idle. */
+/** Time in milliseconds without input after which the user is idle. */
 const IDLE_AFTER_MS = 5 * 60_000;
 const TOUCHES = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart', 'focus'] as const;
 
@@ -38,7 +38,13 @@ export function startPresence(client: Client): () => void {
   };
 }
 
-/** Reads changed presences into the cache. @returns The newest version; undefined if nothing has changed. */
+/**
+ * Reads presences into the cache.
+ *
+ * @param newerThan Version number, which increases with each change of a presence. Only presences that changed after it are
+ *   read. If undefined, all presences are read.
+ * @returns The highest version of the presences that were read; undefined if none were.
+ */
 async function readPresences(client: Client, newerThan: number | undefined): Promise<number | undefined> {
   const variables = newerThan === undefined ? {} : { since: { version: newerThan } };
   const { data } = await client.query(PresencesDocument, variables, { requestPolicy: 'network-only' }).toPromise();

@@ -36,12 +36,13 @@ function StatusForm(before: Status) {
   const [text, setText] = useState(before.text);
   const [emojiName, setEmojiName] = useState(before.emojiName ?? '');
   const [isAway, setAway] = useState(before.isAway);
-  const save = async (input: { text: string; emojiName: string; isAway: boolean }) => {
-    if (await run({ input })) close();
+  const save = async (text: string, emojiName: string) => {
+    const emoji = emojiName === '' ? null : { name: emojiName };
+    if (await run({ input: { text, emoji, isAway } })) close();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void save({ text: text.trim(), emojiName: emojiName.trim().replaceAll(':', ''), isAway });
+    void save(text.trim(), emojiName.trim().replaceAll(':', ''));
   };
   return (
     <form className="form" onSubmit={submit}>
@@ -85,7 +86,7 @@ function StatusForm(before: Status) {
       />
       <Refusal>{refusal}</Refusal>
       <div className="form-actions">
-        <Button disabled={isBusy} onClick={() => void save({ text: '', emojiName: '', isAway })}>
+        <Button disabled={isBusy} onClick={() => void save('', '')}>
           Clear status
         </Button>
         <Button kind="primary" type="submit" disabled={isBusy}>

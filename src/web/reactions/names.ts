@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 import { type Client, useClient } from 'urql';
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import { NamesDocument } from '../generated/graphql.ts';
 
 /** Names of users who reacted, by ID. The names for all messages on the screen are fetched in batches. */
@@ -8,10 +8,14 @@ const names = createStore<ReadonlyMap<string, string>>(new Map());
 
 const wanted = new Set<string>();
 const asked = new Set<string>();
-/** Largest number of names in one request. */
+/** Maximum number of names in one request. */
 const AT_ONCE = 100;
 
-/** Reads the names of users. @returns All names loaded so far, by user ID. The component renders again when more arrive. */
+/**
+ * Loads the names of users. When more names arrive, the component renders again.
+ *
+ * @returns All names loaded so far, by user ID.
+ */
 export function useNames(ids: readonly string[]): ReadonlyMap<string, string> {
   const client = useClient();
   const key = ids.join();
@@ -35,7 +39,7 @@ async function read(client: Client): Promise<void> {
     const part = ids.slice(i, i + AT_ONCE);
     const { data } = await client.query(NamesDocument, { ids: part }).toPromise();
     if (data === undefined) for (const id of part) asked.delete(id);
-    const found = data?.nodes.flatMap((node) =>
+    const found = data?.nodes?.flatMap((node) =>
       node?.__typename === 'User' ? [[node.id, node.fullName] as const] : [],
     );
     names.set(new Map([...names.get(), ...(found ?? [])]));

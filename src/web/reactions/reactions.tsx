@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 import { useClient } from 'urql';
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import { EmojiShown, openEmojiPicker } from '../emoji/emoji-picker.tsx';
 import { emojiTable, loadEmoji } from '../emoji/emoji-table.ts';
 import type { MessageRowFragment as Message } from '../generated/graphql.ts';
@@ -12,7 +12,10 @@ import { react, toggleReaction } from './toggle.ts';
 
 type Group = Message['reactionGroups'][number];
 
-/** If a message has at most this number of reactions, each emoji shows users' names. Otherwise each emoji shows a count. */
+/**
+ * Maximum number of reactions on a message for which the names of the users are shown beside each emoji. If there are more
+ * reactions, a count is shown beside each emoji.
+ */
 const FEW = 3;
 
 interface Props {
@@ -20,7 +23,7 @@ interface Props {
   readonly viewerId: string;
 }
 
-/** The reactions of a message. Each is a button that adds or removes the viewer's own reaction. */
+/** The reactions of a message. Each emoji is a button that adds or removes the reaction of the viewer. */
 export function Reactions({ message, viewerId }: Props) {
   return message.reactionGroups.length === 0 ? null : <Chips message={message} viewerId={viewerId} />;
 }

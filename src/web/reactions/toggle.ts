@@ -1,17 +1,22 @@
 import type { Client } from 'urql';
-import { act } from '../api/act.ts';
 import type { Emoji } from '../emoji/emoji-table.ts';
 import { AddReactionDocument, type MessageRowFragment, RemoveReactionDocument } from '../generated/graphql.ts';
+import { act } from '../ui/act.ts';
 
 type Group = MessageRowFragment['reactionGroups'][number];
 
-/** Adds the viewer's reaction with the emoji of a group, or removes it if it exists. The page shows the change immediately. */
+/**
+ * Adds the reaction of the viewer with the emoji of a group, or removes this reaction if it exists. The page shows the change
+ * immediately.
+ */
 export function toggleReaction(client: Client, messageId: string, group: Omit<Group, 'count' | 'users'>): void {
   const { emojiName, emojiCode, reactionType, viewerHasReacted } = group;
-  const code = { emojiCode, reactionType };
-  void (viewerHasReacted
-    ? act(client, RemoveReactionDocument, { input: { messageId, emoji: { code } } })
-    : act(client, AddReactionDocument, { input: { messageId, emojiName, ...code } }));
+  const variables = { input: { messageId, emoji: { code: { emojiCode, reactionType } } }, emojiName };
+  void act<object, typeof variables>(
+    client,
+    viewerHasReacted ? RemoveReactionDocument : AddReactionDocument,
+    variables,
+  );
 }
 
 /** Adds a reaction to a message, unless the viewer already has it. */

@@ -1,8 +1,8 @@
 import type { FormEvent } from 'react';
 import { useClient } from 'urql';
-import { act } from '../api/act.ts';
 import { useCommand } from '../api/use-command.ts';
 import { CreateReminderDocument } from '../generated/graphql.ts';
+import { act } from '../ui/act.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';

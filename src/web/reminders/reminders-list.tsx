@@ -5,7 +5,7 @@ import {
   type ReminderRowFragment as Reminder,
   RemindersDocument,
 } from '../generated/graphql.ts';
-import { Markdown } from '../messages/markdown.tsx';
+import { Markdown } from '../markdown/markdown.tsx';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { Button } from '../ui/button.tsx';

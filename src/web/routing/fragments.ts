@@ -1,12 +1,17 @@
 import { globalId } from '../api/global-id.ts';
-import { quoted } from '../search/query.ts';
-import { addressOf, decoded, isChatAddress, type Route } from './routes.ts';
+import { quoted } from './query.ts';
+import { addressOf, decoded, isChatAddress, type Route, type SettingsSection } from './routes.ts';
 
-/** Routes of the views that links of other clients name by a fixed fragment, by that fragment. */
+/**
+ * Routes of the views that have a fixed URL fragment, by fragment. The service and other clients write these fragments. A view
+ * that this page lacks is replaced by the view with the same content.
+ */
 const BUILT_IN: Readonly<Record<string, Route>> = {
   inbox: { name: 'inbox' },
   recent: { name: 'inbox' },
+  recent_topics: { name: 'inbox' },
   feed: { name: 'view', view: 'all' },
+  all_messages: { name: 'view', view: 'all' },
   drafts: { name: 'writing', list: 'drafts' },
   scheduled: { name: 'writing', list: 'scheduled' },
   reminders: { name: 'writing', list: 'reminders' },
@@ -14,11 +19,20 @@ const BUILT_IN: Readonly<Record<string, Route>> = {
   'narrow/is/mentioned': { name: 'view', view: 'mentions' },
 };
 
+/** Sections of the settings, by the names of other clients. Other sections lead to the preferences. */
+const SECTIONS: Readonly<Record<string, SettingsSection>> = {
+  '': 'profile',
+  profile: 'profile',
+  'account-and-privacy': 'account',
+  'your-account': 'account',
+  account: 'account',
+};
+
 /**
- * Returns the path in the chat that a link leads to.
+ * Returns the path in the chat to which a link leads.
  *
- * @param href Target of the link as a message contains it: `/#narrow/…` or a path of the chat, with or without the origin.
- * @returns Undefined for all other links.
+ * @param href URL in a message: `/#narrow/…` or a path of the chat, with or without the origin.
+ * @returns Undefined if the link leads elsewhere.
  */
 export function addressOfLink(href: string): string | undefined {
   if (!URL.canParse(href, location.origin)) return undefined;
@@ -29,20 +43,45 @@ export function addressOfLink(href: string): string | undefined {
 }
 
 /**
- * Returns the path in the chat that a fragment names: `narrow/channel/9-general/topic/hello/near/17`, as the service and other
- * clients write it.
+ * Returns the path in the chat that corresponds to a URL fragment of the service or of another client, such as
+ * `narrow/channel/9-general/topic/hello/near/17`.
  *
  * @returns Undefined if the fragment is unknown.
  */
 export function addressOfFragment(fragment: string): string | undefined {
   const route = BUILT_IN[fragment.replace(/\/$/, '')];
   if (route !== undefined) return addressOf(route);
-  if (!fragment.startsWith('narrow/')) return undefined;
-  const terms = termsOf(fragment.split('/').slice(1));
+  const [view, ...parts] = fragment.split('/');
+  if (view !== 'narrow') return overlayAddress(view ?? '', parts);
+  const terms = termsOf(parts);
   return placeAddress(terms) ?? searchAddress(terms);
 }
 
-/** An operator and its operand. The operator begins with "-" if it is negated. */
+/**
+ * Returns the path for a fragment of an overlay of other clients: `user/5`, `channels/9/general/subscribers`, `groups/7/crew`,
+ * `settings/notifications`. Undefined if the page has nothing like it.
+ */
+function overlayAddress(view: string, [first = '', name = '']: readonly string[]): string | undefined {
+  const id = /^\d+$/.test(first) ? first : undefined;
+  switch (view) {
+    case 'user':
+      return id && addressOf({ name: 'direct', userIds: [globalId('User', id)] });
+    case 'channels':
+    case 'streams':
+      if (id === undefined) return addressOf({ name: 'channels' });
+      return addressOf({ name: 'channel', channelId: globalId('Channel', id) }, operandOf(name));
+    case 'groups':
+      return addressOf({ name: 'groups' });
+    case 'settings':
+      return addressOf({ name: 'settings', section: SECTIONS[first] ?? 'preferences' });
+    case 'organization':
+      return first === 'users' ? addressOf({ name: 'people' }) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** An operator and its operand, which is decoded. The operator begins with "-" if it is negated. */
 type Term = readonly [operator: string, operand: string];
 
 const ALIASES: Readonly<Record<string, string>> = {
@@ -54,16 +93,18 @@ const ALIASES: Readonly<Record<string, string>> = {
   'group-pm-with': 'dm-including',
 };
 
+/** Splits a path into its terms. A slash at the end does not begin another term. */
 function termsOf(parts: readonly string[]): readonly Term[] {
   const terms: Term[] = [];
   for (let i = 0; i < parts.length; i += 2) {
+    if (i === parts.length - 1 && parts[i] === '') break;
     const [, minus = '', operator = ''] = /^(-?)(.*)$/.exec(parts[i] ?? '') ?? [];
     terms.push([minus + (ALIASES[operator] ?? operator), operandOf(parts[i + 1] ?? '')]);
   }
   return terms;
 }
 
-/** Decodes an operand. It is percent-encoded, with `.` in place of `%`. */
+/** Decodes an operand, which is percent-encoded with `.` in place of `%`. */
 const operandOf = (part: string): string => decoded(part, part.replaceAll('.', '%'));
 
 const PLACE_TERMS: ReadonlySet<string> = new Set(['channel', 'topic', 'dm', 'near', 'with', 'id']);
@@ -98,10 +139,10 @@ function placeOf(terms: ReadonlyMap<string, string>): string | undefined {
   return addressOf({ name: 'direct', userIds: ids.map((id) => globalId('User', id)) });
 }
 
-/** Returns the number before a name: 9 of `9-general`. */
+/** Returns the number before a name, such as "9" for `9-general`. Undefined if there is none. */
 const numberIn = (operand: string | undefined): string | undefined => /^(\d+)(?:-|$)/.exec(operand ?? '')?.[1];
 
-/** Returns the path of a search for the terms, in the syntax that users type. Undefined if an operator is not supported. */
+/** Returns the path of a search that consists of the terms. Undefined if an operator is not supported. */
 function searchAddress(terms: readonly Term[]): string | undefined {
   const written: string[] = [];
   for (const [term, operand] of terms) {
@@ -109,14 +150,14 @@ function searchAddress(terms: readonly Term[]): string | undefined {
     if (operator === 'search') written.push(operand);
     else if (operator === 'channel') written.push(`${term}:${quoted(operand.replace(/^\d+-/, ''))}`);
     else if (/^(is|has|topic|channels)$/.test(operator) || operand === 'me') written.push(`${term}:${quoted(operand)}`);
-    else if (/^(sender|dm|dm-including|mentions)$/.test(operator) && numberIn(operand) !== undefined)
+    else if (/^(sender|dm|dm-including|mentions)$/.test(operator) && /^\d+(?:,\d+)*(?:-|$)/.test(operand))
       written.push(`${term}:${people(operand)}`);
     else return undefined;
   }
   return addressOf({ name: 'search', text: written.join(' ') });
 }
 
-/** Returns the users of an operand in the syntax that users type: `|5,|7` for `5,7-group`. */
+/** Converts the users in an operand to the syntax that users type: `5,7-group` becomes `|5,|7`. */
 const people = (operand: string): string =>
   (operand.split('-')[0] ?? '')
     .split(',')

@@ -1,5 +1,5 @@
 import type { AnchorHTMLAttributes, MouseEvent } from 'react';
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import { addressOfFragment } from './fragments.ts';
 import { isChatAddress, type Route, routeOf } from './routes.ts';
 
@@ -15,7 +15,9 @@ export function navigate(address: string, { replace = false }: { readonly replac
   arrive();
 }
 
-/** Follows links within messages, which are plain elements. `Link` components prevent the default action themselves. */
+/**
+ * Handles clicks on links within messages, which are no `Link` components. `Link` components handle their clicks themselves.
+ */
 function followLink(event: globalThis.MouseEvent): void {
   const link = (event.target as Element | null)?.closest?.<HTMLAnchorElement>('a[href]') ?? null;
   if (link === null || link.target !== '' || event.defaultPrevented || !isPlainClick(event)) return;
@@ -24,12 +26,13 @@ function followLink(event: globalThis.MouseEvent): void {
   navigate(link.pathname);
 }
 
-/** Returns whether a click opens the link in the current tab. */
+/** Returns whether a click would open the link in the current tab: the primary button, without a modifier key. */
 const isPlainClick = (event: Pick<globalThis.MouseEvent, 'button' | 'metaKey' | 'ctrlKey' | 'shiftKey' | 'altKey'>) =>
   event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
 
 /**
- * Navigates to the view that the fragment of the page's URL names. Links in emails and of other clients have such fragments.
+ * Navigates to the view that the fragment of the page URL names, if any. Links in emails and links of other clients have such
+ * fragments.
  */
 export function enterByFragment(): void {
   const address = addressOfFragment(location.hash.slice(1));
@@ -43,7 +46,7 @@ function arrive(): void {
 
 let known: { readonly of: string; readonly route: Route } | undefined;
 
-/** Returns the current route. As long as the path does not change, it is the same object. */
+/** Returns the current route. Until the path changes, each call returns the same object. */
 export function currentRoute(): Route {
   const of = pathname.get();
   if (known?.of !== of) known = { of, route: routeOf(of) };

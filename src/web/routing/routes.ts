@@ -3,7 +3,7 @@ import type { MessageNarrowInput } from '../generated/graphql.ts';
 /** A view of the chat. Each has its own path, and the service serves the page at all of these paths. */
 export type Route =
   | { readonly name: 'inbox' }
-  /** @property near ID of the message of the topic at which the view opens; requires `topic`. */
+  /** @property near ID of a message in the topic. The view opens at this message. Requires `topic`. */
   | { readonly name: 'channel'; readonly channelId: string; readonly topic?: string; readonly near?: string }
   /** All topics of a channel. */
   | { readonly name: 'topics'; readonly channelId: string }
@@ -22,7 +22,7 @@ export type Route =
       readonly otherwise?: string | undefined;
     }
   | { readonly name: 'view'; readonly view: ViewName }
-  /** @property text The search as the user typed it: `search/query.ts`. */
+  /** @property text The search as the user typed it: `query.ts`. */
   | { readonly name: 'search'; readonly text: string }
   /** All channels that the viewer can see. */
   | { readonly name: 'channels' }
@@ -34,7 +34,7 @@ export type Route =
 export const SETTINGS_SECTIONS = ['profile', 'account', 'preferences'] as const;
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number];
 
-/** The viewer's own lists of texts that other users cannot see. */
+/** The lists of the writing view. Only the viewer can see their entries. */
 export const WRITING_LISTS = ['drafts', 'scheduled', 'snippets', 'reminders'] as const;
 export type WritingList = (typeof WRITING_LISTS)[number];
 
@@ -55,7 +55,7 @@ export const VIEWS: Readonly<Record<ViewName, View>> = {
 
 const words = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
-/** Returns the path of a route. @param channelName Makes the path readable; only the ID identifies the channel. */
+/** Returns the path of a route. @param channelName Makes the path readable. Only the ID identifies the channel. */
 export function addressOf(route: Route, channelName = '-'): string {
   switch (route.name) {
     case 'inbox':
@@ -93,8 +93,8 @@ export function addressOf(route: Route, channelName = '-'): string {
 }
 
 /**
- * Returns a topic as a segment of a path, with a prefix. Without the prefix, the path of the topic "topics" would be that of
- * the list of topics, and browsers would remove the topics "." and "..".
+ * Returns the name of a topic as a segment of a path, with a prefix. Without the prefix, the topic "topics" would have the path
+ * of the list of topics, and browsers would remove the segments "." and "..".
  */
 const topicPart = (topic: string): string => (topic === '' || topic === '.' ? `:${topic}` : `.${topic}`);
 
@@ -153,11 +153,11 @@ export function decoded(part: string, escaped = part): string {
   }
 }
 
-/** Returns the narrow of a route; null if the route has none. */
+/** Returns the narrow (message filter) of a route. Null if the route is not a channel, topic, conversation or message view. */
 export function narrowOf(route: Route): MessageNarrowInput | null {
   switch (route.name) {
     case 'channel':
-      return { channel: { id: route.channelId }, ...(route.topic !== undefined && { topic: route.topic }) };
+      return { channel: { id: route.channelId }, ...(route.topic !== undefined && { topicNamed: route.topic }) };
     case 'direct':
       return { directWith: [...route.userIds] };
     case 'view':

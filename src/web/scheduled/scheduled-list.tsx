@@ -7,7 +7,7 @@ import {
   ScheduledMessagesDocument,
   UpdateScheduledMessageDocument,
 } from '../generated/graphql.ts';
-import { Markdown } from '../messages/markdown.tsx';
+import { Markdown } from '../markdown/markdown.tsx';
 import { Button } from '../ui/button.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';

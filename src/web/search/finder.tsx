@@ -11,8 +11,9 @@ interface Props {
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly list: Listbox;
-  /** `onCaret` is called when the caret moves; `onEnter` for Enter if no suggestion is marked. */
+  /** Called when the caret moves. */
   readonly onCaret?: () => void;
+  /** Called for the Enter key if no suggestion is marked. */
   readonly onEnter: () => void;
   /** Content below the suggestions. */
   readonly children: ReactNode;

@@ -1,12 +1,13 @@
 import type { Client } from 'urql';
 import { SidebarDocument, type SidebarQuery, SuggestionsDocument } from '../generated/graphql.ts';
 import { addressOf } from '../routing/routes.ts';
-import { viewsOf } from '../sidebar/views.ts';
-import { fitOf } from '../type-ahead/name-words.ts';
+import { viewsOf } from '../routing/views.ts';
 import type { Option } from '../type-ahead/options.ts';
+import { channelIcon } from '../ui/channel-icon.ts';
+import { fitOf } from '../ui/name-words.ts';
 import { namesOf } from '../ui/person.tsx';
 
-/** Largest number of options, which users can scan at a glance. */
+/** Maximum number of options, besides the option that searches messages. Users can scan that many at a glance. */
 const LIMIT = 12;
 
 interface Place extends Option {
@@ -14,8 +15,8 @@ interface Place extends Option {
 }
 
 /**
- * Returns the views that match a text, best match first: views of the sidebar, then suggestions of the service. If the text
- * is not empty, the last option searches for it.
+ * Returns the channels, conversations and views that match a text, best match first: those of the sidebar, then suggestions of
+ * the service. If the text is not empty, the last option searches messages for the text.
  */
 export async function jumpOptions(client: Client, written: string): Promise<readonly Option[]> {
   const text = written.trim();
@@ -43,13 +44,13 @@ export async function jumpOptions(client: Client, written: string): Promise<read
 const unreadDetail = (unread: number) => unread > 0 && { detail: `${unread} unread` };
 
 const channels = ({ subscriptions }: SidebarQuery): Place[] =>
-  (subscriptions?.nodes ?? []).map(({ channel: { id, name, isPrivate, isWebPublic }, unreadCount, isMuted }) => ({
+  (subscriptions?.nodes ?? []).map(({ channel: { id, name, privacy }, unreadCount }) => ({
     key: id,
     label: name,
-    icon: isPrivate ? 'lock' : isWebPublic ? 'globe' : 'hash',
+    icon: channelIcon(privacy),
     insert: addressOf({ name: 'channel', channelId: id }, name),
-    unread: isMuted ? 0 : unreadCount,
-    ...unreadDetail(isMuted ? 0 : unreadCount),
+    unread: unreadCount,
+    ...unreadDetail(unreadCount),
   }));
 
 const directs = ({ directConversations, viewer }: SidebarQuery): Place[] =>
@@ -90,6 +91,6 @@ async function suggested(client: Client, text: string): Promise<Option[]> {
     }
     if (one.__typename !== 'Channel') return [];
     const insert = addressOf({ name: 'channel', channelId: one.id }, one.name);
-    return [{ key: one.id, label: one.name, icon: one.isPrivate ? 'lock' : 'hash', insert }];
+    return [{ key: one.id, label: one.name, icon: channelIcon(one.privacy), insert }];
   });
 }

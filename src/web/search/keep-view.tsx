@@ -1,9 +1,9 @@
 import type { FormEvent } from 'react';
 import { useCommand } from '../api/use-command.ts';
-import { useFirstScreen } from '../conversation/use-viewer.ts';
 import { AddNavigationViewDocument } from '../generated/graphql.ts';
+import { useFirstScreen } from '../people/use-viewer.ts';
 import { addressOf } from '../routing/routes.ts';
-import { viewsOf } from '../sidebar/views.ts';
+import { viewsOf } from '../routing/views.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';

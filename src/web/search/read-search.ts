@@ -1,18 +1,18 @@
 import type { Client } from 'urql';
 import { globalId } from '../api/global-id.ts';
-import { NO_SUCH_USER } from '../api/narrow.ts';
+import { NO_SUCH_USER } from '../base/refusals.ts';
 import { OwnDocument } from '../generated/graphql.ts';
-import { plainText } from '../type-ahead/name-words.ts';
+import { namesIn, type Search, SearchProblem, searchFor, termsIn } from '../routing/query.ts';
+import { plainText } from '../ui/name-words.ts';
 import { findPeople } from './find-people.ts';
-import { namesIn, type Search, SearchProblem, searchFor, termsIn } from './query.ts';
 
-/** Largest number of a user. The service refuses larger numbers as malformed IDs. */
+/** Largest possible `databaseId` of a user. The service refuses larger numbers as malformed IDs. */
 const MAX_ID = 2_147_483_647;
 
 /**
  * Parses a search and finds the users that it names.
  *
- * @throws SearchProblem if the search is invalid, or if a name matches no user or several.
+ * @throws SearchProblem if the search is invalid, or if a name matches no user or several users.
  */
 export async function readSearch(client: Client, text: string): Promise<Search> {
   const terms = termsIn(text);
@@ -22,10 +22,11 @@ export async function readSearch(client: Client, text: string): Promise<Search> 
 }
 
 /**
- * Returns the ID of the user with a name. If no user has the name, returns the ID of the only user whose name contains it at
- * the start of a word. If several users have one name, a suffix of `|` and the user's number selects one of them.
+ * Returns the ID of the user with a name. The name `me` stands for the viewer. If no user has the name, a user matches whose
+ * name contains it at the start of a word; active users take precedence over deactivated users. If several users have the same
+ * name, a suffix of `|` and a `databaseId` selects one of them.
  *
- * @throws SearchProblem if no user matches, or several.
+ * @throws SearchProblem if no user or more than one user matches.
  */
 async function idOf(client: Client, written: string): Promise<string> {
   const { name = '', number } = /^(?<name>.*?)(?:\|(?<number>\d+))?$/s.exec(written)?.groups ?? {};
@@ -35,7 +36,7 @@ async function idOf(client: Client, written: string): Promise<string> {
     if (Number(number) > MAX_ID) throw new SearchProblem(NO_SUCH_USER);
     return globalId('User', number);
   }
-  // The service's suggestions ignore the order of words. Here, the words must be in the order in which the name has them.
+  // The suggestions of the service ignore the order of words. Here, the words must be in the same order as in the name.
   const people = (await findPeople(client, name)).filter(({ fullName }) => hasWords(fullName, name));
   const exact = people.filter(
     ({ fullName, databaseId }) =>
@@ -51,7 +52,10 @@ async function idOf(client: Client, written: string): Promise<string> {
   throw new SearchProblem(`“${name}” matches several users: ${names.join(', ')}.`);
 }
 
-/** Returns whether a name contains the words in sequence, from the start of one of its words. Ignores case and accents. */
+/**
+ * Returns whether a name contains the words of a text in sequence. The first word must begin a word of the name. Ignores case
+ * and accents.
+ */
 function hasWords(fullName: string, written: string): boolean {
   const words = plainText(written).trim();
   // A name of only punctuation has no words.

@@ -1,12 +1,12 @@
 import { useLayoutEffect, useRef, useState } from 'react';
-import { replaceRange } from '../composer/write.ts';
+import { termsIn } from '../routing/query.ts';
 import { currentRoute, navigate } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { useListbox } from '../type-ahead/use-listbox.ts';
 import { useOptions } from '../type-ahead/use-options.ts';
 import { Dialog, useClose } from '../ui/dialog.tsx';
+import { replaceRange } from '../ui/write.ts';
 import { Finder } from './finder.tsx';
-import { termsIn } from './query.ts';
 import { optionsFor } from './search-options.ts';
 
 /** Dialog for a search, with suggestions for its terms. */

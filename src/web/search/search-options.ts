@@ -1,9 +1,5 @@
 import type { Client } from 'urql';
 import { SidebarDocument, type SidebarQuery, SuggestionsDocument } from '../generated/graphql.ts';
-import { currentRoute } from '../routing/router.tsx';
-import type { Route } from '../routing/routes.ts';
-import { type Option, suggestTopics } from '../type-ahead/options.ts';
-import { findPeople } from './find-people.ts';
 import {
   beforeLast,
   inList,
@@ -14,12 +10,17 @@ import {
   quoted,
   type Term,
   VALUES,
-} from './query.ts';
+} from '../routing/query.ts';
+import { currentRoute } from '../routing/router.tsx';
+import type { Route } from '../routing/routes.ts';
+import { type Option, suggestTopics } from '../type-ahead/options.ts';
+import { channelIcon } from '../ui/channel-icon.ts';
+import { findPeople } from './find-people.ts';
 
 /**
- * Returns suggestions for the term that is being typed: operators, and values after them.
+ * Returns suggestions for the term that the user is typing: operators, or values after an operator.
  *
- * @param term The term so far; undefined if a new one begins.
+ * @param term The term so far. Undefined if the user begins a new term.
  * @param terms All terms of the search.
  */
 export async function optionsFor(
@@ -56,7 +57,7 @@ export async function optionsFor(
   }
 }
 
-/** Returns the open channel, topic or conversation as a suggestion for a new search. Empty for other views. */
+/** Returns the open channel, topic or conversation as a suggestion for a search. Empty if another view is open. */
 function openPlace(client: Client): Option[] {
   const written = termsOfPlace(currentRoute(), client.readQuery(SidebarDocument, {})?.data);
   return written === undefined
@@ -89,7 +90,7 @@ const fixed = (values: readonly string[], text: string, begin: string): Option[]
     .filter((value) => value.startsWith(text.toLowerCase()))
     .map((value) => ({ key: value, label: `${begin}${value}`, insert: `${begin}${value} ` }));
 
-/** Returns today, yesterday, and the days 7, 30 and 365 days ago. */
+/** Returns today, yesterday, and the days 7, 30 and 365 days ago, in the format YYYY-MM-DD. */
 function days(): string[] {
   return [0, 1, 7, 30, 365].map((ago) => {
     const day = new Date();
@@ -100,7 +101,10 @@ function days(): string[] {
   });
 }
 
-/** Returns the channels and users that match a word, as terms: the user may be typing the name of a channel or user. */
+/**
+ * Returns up to three channels and three users that match a word, as terms. The user may be typing the name of a channel or
+ * user.
+ */
 async function placesAndPeople(client: Client, text: string, minus: string): Promise<Option[]> {
   if (text.trim() === '') return [];
   const [named, from] = await Promise.all([
@@ -115,7 +119,7 @@ async function channels(client: Client, text: string, begin: string): Promise<Op
   return (data?.suggestions ?? []).flatMap((one): Option[] => {
     if (one.__typename !== 'Channel') return [];
     const written = `${begin}${quoted(one.name)}`;
-    return [{ key: one.id, label: written, icon: one.isPrivate ? 'lock' : 'hash', insert: `${written} ` }];
+    return [{ key: one.id, label: written, icon: channelIcon(one.privacy), insert: `${written} ` }];
   });
 }
 
@@ -132,7 +136,12 @@ async function topics(client: Client, text: string, begin: string, terms: readon
   }));
 }
 
-/** Returns users as suggestions. @param inPlace Returns the term's value with a name: in a list, after the names before it. */
+/**
+ * Returns users as suggestions.
+ *
+ * @param begin Text of the term before its value, such as `sender:`.
+ * @param inPlace Returns the value of the term for the name of a user. If the value is a list, the name is appended to it.
+ */
 async function people(
   client: Client,
   text: string,
@@ -150,7 +159,7 @@ async function people(
   return inPlace('') === '' && 'me'.startsWith(text.trim().toLowerCase()) ? [...options, me] : options;
 }
 
-/** Returns the users that match the last name of a list, as suggestions that keep the names before it. */
+/** Returns suggestions that complete the last name in a list of names. The names before it stay in the list. */
 function oneOfSeveral(client: Client, text: string, begin: string): Promise<Option[]> {
   const before = beforeLast(text);
   return people(client, nameIn(text.slice(before.length)), begin, (name) =>

@@ -1,15 +1,16 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { useClient } from 'urql';
 import { narrowKey } from '../api/narrow.ts';
-import { Header } from '../conversation/header.tsx';
-import { useViewer } from '../conversation/use-viewer.ts';
 import { MessageList } from '../messages/message-list.tsx';
+import { useViewer } from '../people/use-viewer.ts';
+import { OPERATORS, type Operator, type Search, SearchProblem } from '../routing/query.ts';
 import { Button } from '../ui/button.tsx';
+import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { KeepView } from './keep-view.tsx';
 import { openSearch } from './open-search.tsx';
-import { OPERATORS, type Operator, type Search, SearchProblem } from './query.ts';
 import { readSearch } from './read-search.ts';
+import { SearchFacets } from './search-facets.tsx';
 import './search.css';
 
 /** View with the results of a search. For an empty search, shows the operators instead. */
@@ -32,7 +33,7 @@ export function SearchView({ text, menu }: { readonly text: string; readonly men
   );
 }
 
-/** Parses a search. @returns An error message if the search is invalid; undefined until it is parsed. */
+/** Parses a search. @returns The parsed search, or an error message if the search is invalid; undefined until it is parsed. */
 function useSearch(text: string): Search | string | undefined {
   const client = useClient();
   const [search, setSearch] = useState<Search | string>();
@@ -61,14 +62,17 @@ function Found({ text, search }: { readonly text: string; readonly search: Searc
     );
   }
   return (
-    <MessageList
-      key={narrowKey(search.narrow) + search.before + search.after}
-      narrow={search.narrow}
-      label={`Search results: ${text}`}
-      showsPlaces
-      viewerId={viewerId}
-      search={search}
-    />
+    <>
+      <SearchFacets text={text} search={search} />
+      <MessageList
+        key={narrowKey(search.narrow) + search.before + search.after}
+        narrow={search.narrow}
+        label={`Search results: ${text}`}
+        showsPlaces
+        viewerId={viewerId}
+        search={search}
+      />
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { renewSession } from './session.ts';
 
-/** A user of the demo. Browsers that have opened the start URL can sign in as one. */
+/** A user of the demo. A browser that has opened the start URL can sign in as any such user. */
 interface DemoPerson {
   readonly user_id: number;
   readonly full_name: string;

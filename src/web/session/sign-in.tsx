@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { useMutation } from 'urql';
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import { SignInDocument } from '../generated/graphql.ts';
 import { endedBy } from '../live/engine.ts';
 import { Button } from '../ui/button.tsx';
@@ -33,7 +33,7 @@ export function SignIn() {
     const { data, error } = await signIn({ input });
     const result = data?.signIn;
     if (result?.__typename === 'SignInPayload') renewSession();
-    else if (result !== undefined && 'message' in result) setRefusal(result.message);
+    else if (result != null && 'message' in result) setRefusal(result.message);
     else setRefusal(error?.graphQLErrors[0]?.message ?? 'The service does not respond. Try again in a moment.');
   };
   return (

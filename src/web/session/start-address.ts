@@ -1,9 +1,9 @@
-import { createStore } from '../api/store.ts';
+import { createStore } from '../base/store.ts';
 
 /** Endpoint that exchanges the token of the start URL for a cookie that gives access to the demo. */
 const START_PATH = '/start';
 
-/** Whether the page was opened with a start URL that this server does not accept, or no longer accepts. */
+/** Whether the page was opened with a start URL that the server refused, such as the URL of an earlier start. */
 export const isStartRefused = createStore(false);
 
 /**

@@ -74,7 +74,7 @@ function Fields(props: SettingProps) {
         of={[
           ['presenceEnabled', 'Your presence'],
           ['sendReadReceipts', 'Your read receipts'],
-          ['sendPrivateTypingNotifications', 'Your typing notifications in direct messages'],
+          ['sendDirectTypingNotifications', 'Your typing notifications in direct messages'],
           ['sendChannelTypingNotifications', 'Your typing notifications in channels'],
         ]}
       />
@@ -109,7 +109,7 @@ function Fields(props: SettingProps) {
   );
 }
 
-/** Returns the offered values, and the current value at the end if it is not one of them. */
+/** Returns the offered values of a setting. If the current value is not one of them, it is appended. */
 const withCurrent = <T,>(offered: readonly T[], current: T): readonly T[] =>
   offered.includes(current) ? offered : [...offered, current];
 

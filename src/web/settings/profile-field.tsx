@@ -5,13 +5,13 @@ import { Choice, Field, TextField } from '../ui/form.tsx';
 
 export type ProfileInput = NonNullable<OwnProfileQuery['customProfileFields']>[number];
 
-/** A text, or the user IDs of a field of type `USER`. */
+/** Value of a profile field: a text, or a list of user IDs if the field has the type `USER`. */
 type Value = string | readonly string[];
 
 interface Props {
   readonly field: ProfileInput;
   readonly value: Value;
-  /** The users that a field of type `USER` contains. */
+  /** The users in the value of a field of type `USER`. */
   readonly people: readonly Named[];
   readonly onChange: (value: Value) => void;
 }

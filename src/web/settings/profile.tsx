@@ -11,8 +11,8 @@ import { AvatarField } from './avatar-field.tsx';
 import { ProfileField, type ProfileInput, valueIn } from './profile-field.tsx';
 
 /**
- * Settings for the viewer's image, name and profile fields. Events keep the data up to date. The data is not read again after
- * a change, because a response that predates the change could arrive after the event.
+ * Settings for the image, name and profile fields of the viewer. Events keep the data up to date. After a change, the data is
+ * not read again, because a response that predates the change could arrive after the event.
  */
 export function Profile() {
   const read = useData(OwnProfileDocument, {});

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'react';
-import type { UpdateSettingsInput } from '../generated/graphql.ts';
+import type { UserSettingsInput } from '../generated/graphql.ts';
 import { Check, Choice, Refusal } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { type Settings, useSettings } from './use-settings.ts';
@@ -9,10 +9,10 @@ type NameOf<T> = { [K in keyof Settings]: Settings[K] extends T ? K : never }[ke
 /** The viewer's settings, with the function that changes them. */
 export interface SettingProps {
   readonly settings: Settings;
-  readonly change: (input: UpdateSettingsInput & Partial<Settings>) => Promise<void>;
+  readonly change: (input: UserSettingsInput & Partial<Settings>) => Promise<void>;
 }
 
-/** Form whose settings are saved immediately. Shows an error if the service refuses a change. */
+/** Form of settings. Each change is saved immediately. Shows an error if the service refuses a change. */
 export function SettingsForm({ Fields }: { readonly Fields: ComponentType<SettingProps> }) {
   const { settings, read, change, refusal } = useSettings();
   if (read.state !== 'ready') return <NotReady of={read} />;

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { Header } from '../conversation/header.tsx';
 import { Link } from '../routing/router.tsx';
 import { addressOf, SETTINGS_SECTIONS, type SettingsSection } from '../routing/routes.ts';
+import { Header } from '../ui/header.tsx';
 import { Account } from './account.tsx';
 import { Preferences } from './preferences.tsx';
 import { Profile } from './profile.tsx';

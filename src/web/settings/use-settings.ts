@@ -5,7 +5,7 @@ import {
   OwnPreferencesDocument,
   type PreferencesFragment,
   UpdateSettingsDocument,
-  type UpdateSettingsInput,
+  type UserSettingsInput,
 } from '../generated/graphql.ts';
 
 export type Settings = Omit<PreferencesFragment, 'id' | '__typename'>;
@@ -18,10 +18,10 @@ export function useSettings() {
   const read = useData(OwnPreferencesDocument, {});
   const { run, refusal } = useCommand(UpdateSettingsDocument);
   const [asked, setAsked] = useState<readonly Partial<Settings>[]>([]);
-  const change = async (input: UpdateSettingsInput & Partial<Settings>) => {
-    setAsked((others) => [...others, input]);
-    await run({ input });
-    setAsked((others) => others.filter((one) => one !== input));
+  const change = async (settings: UserSettingsInput & Partial<Settings>) => {
+    setAsked((others) => [...others, settings]);
+    await run({ input: { settings } });
+    setAsked((others) => others.filter((one) => one !== settings));
   };
   const known = read.data?.ownSettings;
   return { settings: known ? (Object.assign({}, known, ...asked) as Settings) : undefined, read, refusal, change };

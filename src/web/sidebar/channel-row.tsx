@@ -5,10 +5,11 @@ import { Link, useIsAt } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { openChannelMenu } from '../topics/channel-menu.tsx';
 import { openTopicMenu } from '../topics/topic-menu.tsx';
-import { shownTopic, withoutMark } from '../topics/topic-names.ts';
+import { channelIcon } from '../ui/channel-icon.ts';
 import { Count } from '../ui/count.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Failure } from '../ui/not-ready.tsx';
+import { shownTopic, withoutMark } from '../ui/topic-names.ts';
 
 /** A channel in the sidebar. If the channel is open, its topics are listed below it. */
 export const ChannelRow = memo(({ subscription }: { readonly subscription: SidebarSubscriptionFragment }) => {
@@ -22,14 +23,14 @@ export const ChannelRow = memo(({ subscription }: { readonly subscription: Sideb
       <Link
         className="sidebar-row"
         to={addressOf({ name: 'channel', channelId: channel.id }, channel.name)}
-        data-unread={unreadCount > 0 && !isMuted}
+        data-unread={unreadCount > 0}
         onContextMenu={(event) => {
           event.preventDefault();
           openChannelMenu(event.currentTarget, channel.id);
         }}
       >
         <span className="channel-mark" style={{ color }}>
-          <Icon name={channel.isPrivate ? 'lock' : channel.isWebPublic ? 'globe' : 'hash'} size={16} />
+          <Icon name={channelIcon(channel.privacy)} size={16} />
         </span>
         <bdi className="sidebar-name">{channel.name}</bdi>
         {isMuted && <span className="only-heard">muted</span>}
@@ -40,10 +41,15 @@ export const ChannelRow = memo(({ subscription }: { readonly subscription: Sideb
   );
 });
 
+/** Maximum number of topics in the sidebar. A list in the cache grows with new topics. */
+const MOST = 30;
+
 function Topics({ channelId, channelName }: { readonly channelId: string; readonly channelName: string }) {
   const read = useData(ChannelTopicsDocument, { channelId });
   const topics = read.data?.channel?.topics?.nodes ?? [];
-  const lastFirst = topics.toSorted((a, b) => (b.lastMessage?.databaseId ?? 0) - (a.lastMessage?.databaseId ?? 0));
+  const lastFirst = topics
+    .slice(0, MOST)
+    .toSorted((a, b) => (b.lastMessage?.databaseId ?? 0) - (a.lastMessage?.databaseId ?? 0));
   return (
     <ul className="sidebar-list sidebar-topics" aria-label={`Topics in ${channelName}`}>
       {lastFirst.map(({ id, name, isResolved, unreadCount, viewerVisibility }) => (

@@ -3,8 +3,8 @@ import type { SidebarSubscriptionFragment as Subscription } from '../generated/g
 import { ChannelRow } from './channel-row.tsx';
 
 /**
- * Number of rows in a group. The browser skips the layout of a group while the group is out of sight. The unit is a group and
- * not a row, because each element that the browser observes costs time in every frame.
+ * Number of rows in a group. The browser skips the layout of groups that are out of sight (`content-visibility`). Rows are
+ * grouped, because each element with this property costs time in every frame.
  */
 const TOGETHER = 50;
 

@@ -6,26 +6,30 @@ import { NotReady } from '../ui/not-ready.tsx';
 import { DirectRow } from './direct-row.tsx';
 
 interface Props {
-  /** Page info of the preceding conversations; undefined while they are being loaded. */
+  /** Page info of the preceding page of conversations. Undefined while that page is being loaded. */
   readonly info: { readonly hasNextPage: boolean; readonly endCursor: string | null } | undefined;
   readonly viewerId: string;
 }
 
-/** Rows of the direct conversations that follow a page. Each click on the last row loads one more page. */
+/**
+ * Rows of the direct conversations that follow the first page in the sidebar. Each click on the button in the last row loads
+ * one more page.
+ */
 export function OlderConversations(props: Props) {
   const [pages, setPages] = useState(0);
   return <Following {...props} pages={pages} onMore={() => setPages(pages + 1)} />;
 }
 
 interface FollowingProps extends Props {
-  /** Number of pages to show. */
+  /** Number of further pages to show. */
   readonly pages: number;
   readonly onMore: () => void;
 }
 
 /**
- * Renders the pages that begin at the current end of the preceding page. If a conversation gets a new message, it moves to
- * the first page. The last conversation of the first page then moves to these pages.
+ * Renders `pages` further pages, and then the button. Each page begins at the current end of the preceding page. If a
+ * conversation gets a new message, it moves to the first page. The last conversation of the first page then moves to the page
+ * that follows.
  */
 function Following({ info, viewerId, pages, onMore }: FollowingProps) {
   const { hasNextPage = false, endCursor = null } = info ?? {};

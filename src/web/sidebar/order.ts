@@ -11,7 +11,7 @@ export interface Section {
 const { compare } = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
 /**
- * Returns the channels in the order of the sidebar: pinned ones first, then by folder. In each section the muted ones come
+ * Returns the channels in the order of the sidebar: pinned channels first, then by folder. In each section, muted channels come
  * last.
  */
 export function sectionsOf(subscriptions: readonly Subscription[]): Section[] {

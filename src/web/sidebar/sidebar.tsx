@@ -64,11 +64,14 @@ export function Sidebar() {
   );
 }
 
-/** Returns unread counts. `total`: messages in unmuted channels, and all direct messages, even those not in the sidebar. */
+/**
+ * Returns numbers of unread messages. `total` counts the messages in channels that are not muted, and all direct messages, even those of
+ * conversations that the sidebar does not list. `mentions` counts all mentions.
+ */
 function unreadIn({ subscriptions, viewer }: SidebarQuery) {
-  const heard = (subscriptions?.nodes ?? []).filter(({ isMuted }) => !isMuted);
   const { conversations = 0, mentions = 0 } = viewer?.unreadCounts ?? {};
-  return { total: heard.reduce((sum, { unreadCount }) => sum + unreadCount, conversations), mentions };
+  const ofChannels = (subscriptions?.nodes ?? []).reduce((sum, { unreadCount }) => sum + unreadCount, 0);
+  return { total: ofChannels + conversations, mentions };
 }
 
 function Who({ viewer, organization }: { readonly viewer: SidebarQuery['viewer']; readonly organization: string }) {

@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { type Client, useClient } from 'urql';
-import { act } from '../api/act.ts';
 import {
   AddNavigationViewDocument,
   RemoveNavigationViewDocument,
@@ -8,12 +7,13 @@ import {
   UpdateNavigationViewDocument,
 } from '../generated/graphql.ts';
 import { Link } from '../routing/router.tsx';
+import { type View, viewsOf } from '../routing/views.ts';
+import { act } from '../ui/act.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Count } from '../ui/count.tsx';
 import { Icon, type IconName } from '../ui/icons.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { openPopup } from '../ui/popup.tsx';
-import { type View, viewsOf } from './views.ts';
 
 interface Props {
   readonly setUp: NonNullable<SidebarQuery['navigationViews']>['nodes'];
@@ -94,7 +94,10 @@ interface ViewRowProps {
   readonly icon: IconName;
   readonly name: string;
   readonly count?: number;
-  /** Opens the menu of the view beside an element. */
+  /**
+   * Opens the menu of the view beside `anchor`, the link of the row. Called when the user requests a context menu, such as with
+   * a right click. Absent if the view has no menu.
+   */
   readonly onMenu?: (anchor: Element) => void;
 }
 

@@ -36,7 +36,7 @@ export function SnippetsList() {
   );
 }
 
-/** Returns snippets sorted by title. Titles may have changed since the service sorted the list. */
+/** Returns snippets sorted by title. The order from the service may be outdated, because titles can change later. */
 export const byTitle = (snippets: readonly Snippet[]): readonly Snippet[] =>
   snippets.toSorted((a, b) => a.title.localeCompare(b.title));
 

@@ -3,17 +3,17 @@ import { isSameTopic } from '../../contract/topic-key.ts';
 import { narrowKey } from '../api/narrow.ts';
 import { redirect } from '../composer/outbox.ts';
 import { holdWritten, isWriting, moveWritten } from '../drafts/drafts.ts';
-import type { TopicPlace } from '../drafts/place.ts';
 import { ChannelHeaderDocument, type MessageNarrowInput } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
+import type { TopicPlace } from '../routing/place.ts';
 import { currentRoute, navigate } from '../routing/router.tsx';
 import { addressOf, decoded, narrowOf } from '../routing/routes.ts';
 import { isEmpty } from './topic-actions.ts';
 
 /**
- * Follows topics that are renamed or moved to another channel. The view shows the topic at its new location. Unsent text and
- * messages in the outbox move to that location too. If only some messages of the topic are moved, the page follows them only
- * if no message is left. The service itself moves the drafts.
+ * Follows topics that are renamed or moved to another channel. The view then shows the topic at its new location, and unsent
+ * text and messages in the outbox move there too. If only some messages of a topic are moved, the page follows them only if no
+ * message remains in the topic. The service itself moves the drafts.
  *
  * @returns A function that removes the event listener.
  */
@@ -62,8 +62,8 @@ async function follow(client: Client, from: TopicPlace, to: TopicPlace): Promise
 const composerKeys = new Map<string, string>();
 
 /**
- * Returns the React key for the composer of a topic or conversation. When the topic is renamed or moved, the key does not
- * change, so that the composer keeps its text and focus.
+ * Returns the React key for the composer of a topic or conversation. If the page follows a topic to a new name or channel, the
+ * key stays the same. The composer then keeps its text and focus.
  */
 export function composerKey(narrow: MessageNarrowInput): string {
   const place = narrowKey(narrow);

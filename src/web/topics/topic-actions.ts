@@ -1,50 +1,50 @@
 import type { Client } from 'urql';
-import { act } from '../api/act.ts';
-import type { TopicPlace } from '../drafts/place.ts';
 import {
   MarkChannelAsReadDocument,
   MarkTopicAsReadDocument,
-  MoveMessagesDocument,
+  ResolveTopicDocument,
   SetSubscriptionDocument,
   SetTopicVisibilityDocument,
   type SubscriptionSettingsInput,
   TopicAtDocument,
   type TopicAtQuery,
   type TopicVisibility,
+  UnresolveTopicDocument,
 } from '../generated/graphql.ts';
+import { type TopicPlace, topicRef } from '../routing/place.ts';
+import { act } from '../ui/act.ts';
 import { notify } from '../ui/notices.tsx';
-import { RESOLVED_MARK, withoutMark } from './topic-names.ts';
 
-/** The newest message of a topic, with the topic and the viewer's permissions. */
-export type TopicFound = NonNullable<TopicAtQuery['messages']>['nodes'][number];
+/** A topic with the permissions of the viewer. */
+export type TopicFound = NonNullable<TopicAtQuery['topic']>;
 
 /**
- * Reads a topic from the service, by its newest message.
+ * Reads a topic from the service.
  *
  * @returns Undefined if the topic has no message that the viewer can read, or if the request fails.
  */
 export async function readTopic(client: Client, place: TopicPlace): Promise<TopicFound | undefined> {
-  return (await newestIn(client, place))?.[0];
+  const found = await topicAt(client, place);
+  return found?.lastMessage ? found : undefined;
 }
 
 /** Returns whether the viewer can see no message in a topic. False if the request fails. */
 export async function isEmpty(client: Client, place: TopicPlace): Promise<boolean> {
-  return (await newestIn(client, place))?.length === 0;
+  const found = await topicAt(client, place);
+  return found !== undefined && !found?.lastMessage;
 }
 
-async function newestIn(client: Client, { channelId, topic }: TopicPlace) {
-  const { data } = await client
-    .query(TopicAtDocument, { narrow: { channel: { id: channelId }, topic } }, { requestPolicy: 'network-only' })
-    .toPromise();
-  return data?.messages?.nodes;
+/** Returns a topic. Null if it has no message that the viewer can read. Undefined if the request fails. */
+async function topicAt(client: Client, place: TopicPlace): Promise<TopicFound | null | undefined> {
+  const variables = { by: topicRef(place) };
+  return (await client.query(TopicAtDocument, variables, { requestPolicy: 'network-only' }).toPromise()).data?.topic;
 }
 
-/** Marks a topic as resolved or unresolved: moves all its messages to the topic with or without `RESOLVED_MARK`. */
-export async function resolve(client: Client, { id, topic, topicName }: TopicFound, isResolved: boolean) {
-  const name = topic?.name ?? topicName;
-  const renamed = isResolved ? RESOLVED_MARK + name : withoutMark(name);
-  await act(client, MoveMessagesDocument, { input: { messageId: id, topic: renamed, propagateMode: 'CHANGE_ALL' } });
-}
+/** Marks a topic as resolved or unresolved. */
+export const resolve = (client: Client, { id }: TopicFound, isResolved: boolean): Promise<unknown> =>
+  isResolved
+    ? act(client, ResolveTopicDocument, { input: { topic: { id } } })
+    : act(client, UnresolveTopicDocument, { input: { topic: { id } } });
 
 const SAID: Readonly<Record<TopicVisibility, string>> = {
   FOLLOWED: 'You now follow this topic.',
@@ -54,12 +54,12 @@ const SAID: Readonly<Record<TopicVisibility, string>> = {
 };
 
 export async function setVisibility(client: Client, place: TopicPlace, visibility: TopicVisibility): Promise<void> {
-  const done = await act(client, SetTopicVisibilityDocument, { input: { ...place, visibility } });
+  const done = await act(client, SetTopicVisibilityDocument, { input: { topic: topicRef(place), visibility } });
   if (done !== undefined) notify(SAID[visibility]);
 }
 
 export const markTopicAsRead = (client: Client, place: TopicPlace): Promise<unknown> =>
-  act(client, MarkTopicAsReadDocument, { input: { ...place } });
+  act(client, MarkTopicAsReadDocument, { input: { topic: topicRef(place) } });
 
 export const markChannelAsRead = (client: Client, channelId: string): Promise<unknown> =>
   act(client, MarkChannelAsReadDocument, { input: { channelId } });

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { type Client, useClient } from 'urql';
-import type { TopicPlace } from '../drafts/place.ts';
 import { MoveDialog } from '../message-actions/move-dialog.tsx';
+import type { TopicPlace } from '../routing/place.ts';
 import { openDialog } from '../ui/dialog.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { closePopup, openPopup } from '../ui/popup.tsx';
@@ -22,10 +22,9 @@ function TopicMenu({ channelId, topic }: TopicPlace) {
 }
 
 function groupsFor(client: Client, place: TopicPlace, found: TopicFound): MenuItem[][] {
-  const { topic, viewerCanMove } = found;
-  if (topic === null) return [];
+  const { name, channel, lastMessage } = found;
   const isChannelMuted = found.channel?.ownSubscription?.isMuted === true;
-  const { isResolved, viewerCanResolve, viewerVisibility: visibility, unreadCount } = topic;
+  const { isResolved, viewerCanResolve, viewerVisibility: visibility, unreadCount } = found;
   const when = (isSo: boolean, item: MenuItem): MenuItem[] => (isSo ? [item] : []);
   return [
     [
@@ -58,10 +57,15 @@ function groupsFor(client: Client, place: TopicPlace, found: TopicFound): MenuIt
         onChoose: () => void setVisibility(client, place, 'UNMUTED'),
       }),
     ],
-    when(viewerCanMove, {
-      label: 'Move or rename…',
-      icon: 'move',
-      onChoose: () => openDialog(<MoveDialog message={found} mode="CHANGE_ALL" />),
-    }),
+    lastMessage?.viewerCanMove
+      ? [
+          {
+            label: 'Move or rename…',
+            icon: 'move',
+            onChoose: () =>
+              openDialog(<MoveDialog message={{ id: lastMessage.id, channel, topicName: name }} mode="CHANGE_ALL" />),
+          },
+        ]
+      : [],
   ];
 }

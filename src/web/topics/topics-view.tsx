@@ -1,22 +1,23 @@
 import { type ReactNode, useState } from 'react';
 import { useData } from '../api/use-data.ts';
-import { Header } from '../conversation/header.tsx';
-import { useKnownChannel } from '../conversation/use-known.ts';
 import { type TopicLineFragment, TopicsOfChannelDocument } from '../generated/graphql.ts';
+import { useKnownChannel } from '../people/use-known.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
-import { fitOf } from '../type-ahead/name-words.ts';
 import { Button, IconButton } from '../ui/button.tsx';
+import { channelIcon } from '../ui/channel-icon.ts';
 import { Count } from '../ui/count.tsx';
+import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { fitOf } from '../ui/name-words.ts';
 import { NotReady } from '../ui/not-ready.tsx';
+import { shownTopic, withoutMark } from '../ui/topic-names.ts';
 import { openTopicMenu } from './topic-menu.tsx';
-import { shownTopic, withoutMark } from './topic-names.ts';
 import './topics.css';
 
 /** View of all topics of a channel, newest message first. */
 export function TopicsView({ channelId, menu }: { readonly channelId: string; readonly menu: ReactNode }) {
-  const { data } = useData(TopicsOfChannelDocument, { channelId, after: null });
+  const { data } = useData(TopicsOfChannelDocument, { channelId, after: null }, { requestPolicy: 'cache-and-network' });
   const [more, setMore] = useState<readonly string[]>([]);
   const [text, setText] = useState('');
   const known = useKnownChannel(channelId);
@@ -29,7 +30,7 @@ export function TopicsView({ channelId, menu }: { readonly channelId: string; re
         menu={menu}
         title={
           <>
-            <Icon name={(channel ?? known)?.isPrivate ? 'lock' : 'hash'} />
+            <Icon name={channelIcon((channel ?? known)?.privacy)} />
             <Link to={addressOf({ name: 'channel', channelId }, name)}>{name}</Link>
             <span>› all topics</span>
           </>
@@ -66,7 +67,7 @@ interface PageProps {
   readonly channelId: string;
   readonly after: string | null;
   readonly text: string;
-  /** Shows the next page; undefined if it is already shown. */
+  /** Shows the next page. Undefined if the next page is already shown. */
   readonly onMore: ((cursor: string) => void) | undefined;
 }
 

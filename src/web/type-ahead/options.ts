@@ -1,17 +1,18 @@
 import type { Client } from 'urql';
 import { emojiNamed, emojiTable, loadEmoji } from '../emoji/emoji-table.ts';
 import { SidebarDocument, SuggestionsDocument, type SuggestionsQuery } from '../generated/graphql.ts';
+import { channelIcon } from '../ui/channel-icon.ts';
 import type { IconName } from '../ui/icons.tsx';
+import { fitOf } from '../ui/name-words.ts';
 import { channelLink, topicLink } from './link-syntax.ts';
-import { fitOf } from './name-words.ts';
 import type { Token } from './token.ts';
 
-/** A suggestion in the list of a text field. */
+/** A suggestion in the list below a text field. */
 export interface Option {
   readonly key: string;
   readonly label: string;
   readonly detail?: string;
-  /** Text that replaces the typed name. In the jump dialog, the path to open. */
+  /** Text that replaces the typed text. In the jump dialog, the path to open. */
   readonly insert: string;
   /** Picture of the suggestion: `glyph` is a character, `imageUrl` the URL of an image, `icon` an icon. */
   readonly glyph?: string;
@@ -21,7 +22,7 @@ export interface Option {
 
 const LIMIT = 8;
 
-/** Returns suggestions for a token, best match first. Empty if the service does not respond. */
+/** Returns suggestions for a token, best match first. Empty if the request fails. */
 export async function optionsFor(
   client: Client,
   token: Token,
@@ -48,7 +49,7 @@ export async function optionsFor(
               {
                 key: one.id,
                 label: one.name,
-                icon: one.isPrivate ? 'lock' : 'hash',
+                icon: channelIcon(one.privacy),
                 insert: `${channelLink(one)} `,
               } as const,
             ]
@@ -68,7 +69,10 @@ export async function optionsFor(
   }
 }
 
-/** Returns the names of a channel's topics in which the beginning or a later word begins with the text. */
+/**
+ * Returns the names of topics of a channel that match a text. A name matches if it, or one of its later words, begins with the
+ * text.
+ */
 export async function suggestTopics(client: Client, channelId: string, text: string): Promise<readonly string[]> {
   const found = await suggest(client, text, ['TOPIC'], channelId);
   return found.flatMap((one) => (one.__typename === 'Topic' && one.name !== '' ? [one.name] : []));
@@ -112,7 +116,7 @@ const wildcards = ({ text, isSilent }: Token): Option[] =>
     ([name, detail]) => ({ key: name, label: name, detail, icon: 'at', insert: `@**${name}** ` }),
   );
 
-/** Returns a subscribed channel by its name, in any case. The data of the first screen contains all subscribed channels. */
+/** Returns the subscribed channel with a name, ignoring case. The data of the first screen contains all subscribed channels. */
 function channelNamed(client: Client, name: string) {
   const channels = client.readQuery(SidebarDocument, {})?.data?.subscriptions?.nodes ?? [];
   return channels.find(({ channel }) => channel.name.toLowerCase() === name.toLowerCase())?.channel;

@@ -5,7 +5,7 @@ import type { Option } from './options.ts';
 import './type-ahead.css';
 import type { Listbox } from './use-listbox.ts';
 
-/** List of suggestions, above or below the field. */
+/** List of suggestions for a text field, shown above or below the field. */
 export function SuggestionList({ list, label }: { readonly list: Listbox; readonly label: string }) {
   const element = useRef<HTMLDivElement>(null);
   const { active, isOpen } = list;

@@ -1,9 +1,9 @@
 /** A name that is being typed before the caret: after `@`, `#` or `:`, or a topic after `#**channel>`. */
 export interface Token {
   readonly kind: 'person' | 'channel' | 'topic' | 'emoji';
-  /** Offset in the text of the character that begins the token: `@`, `#` or `:`. For topics too, it is that of the `#`. */
+  /** Offset in the text of the character that begins the token: `@`, `#` or `:`. For a topic, the offset of the `#`. */
   readonly start: number;
-  /** The name as typed so far, without that character. For topics, it begins after the `>`. */
+  /** The name as typed so far, without the character at `start`. For a topic, the text after the `>`. */
   readonly text: string;
   /** For users: whether the mention is silent, and sends no notification. */
   readonly isSilent?: boolean;
@@ -11,11 +11,11 @@ export interface Token {
   readonly channelName?: string;
 }
 
-/** Longest distance between the caret and the beginning of a name, in characters. */
+/** Maximum distance between the caret and the beginning of a name, in characters. */
 const REACH = 160;
 
-// A name has at most three words. Otherwise every sentence after an "@" would be a name. An `@`, `#` or `:` within a word
-// begins no token.
+// A name has at most three words, because otherwise every sentence after an "@" would be a name. An `@`, `#` or `:` within a
+// word begins no token.
 const PERSON = /(?<![\p{L}\p{N}@*_`])@(_?)(?:\*\*?)?((?:[^\s@*#:`]+(?: [^\s@*#:`]*){0,2})?)$/u;
 const CHANNEL = /(?<![\p{L}\p{N}#*`/&])#(?:\*\*)?((?:[^\s#*>`]+(?: [^\s#*>`]*){0,2})?)$/u;
 const TOPIC = /#\*\*([^*>\n]+)>([^*\n]*)$/u;

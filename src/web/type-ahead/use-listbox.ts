@@ -10,7 +10,7 @@ export interface Listbox {
   readonly active: number;
   readonly optionId: (index: number) => string;
   readonly choose: (option: Option) => void;
-  /** @returns Whether the list has handled the key. */
+  /** Handles a key that the user has pressed in the field. @returns Whether the key was for the list. */
   readonly onKey: (event: KeyboardEvent) => boolean;
   /** Attributes that make the field a combobox while the list is open. */
   readonly fieldProps: Readonly<Record<string, string | boolean | undefined>>;
@@ -20,11 +20,14 @@ interface Given {
   readonly options: readonly Option[];
   readonly choose: (option: Option) => void;
   readonly dismiss: () => void;
-  /** Whether the first option is marked initially, so that Enter takes it. */
+  /** Whether the first option is marked initially, so that Enter chooses it. */
   readonly marksFirst: boolean;
 }
 
-/** Handles the keys of an options list while the focus stays in its field: arrows, Enter, Tab, Escape. */
+/**
+ * Handles the keys of a list of options while the focus stays in its text field. Arrows mark an option, Enter and Tab choose
+ * it, and Escape closes the list.
+ */
 export function useListbox({ options, choose, dismiss, marksFirst }: Given): Listbox {
   const id = useId();
   const [marked, setMarked] = useState<{ readonly of: readonly Option[]; readonly index: number }>();

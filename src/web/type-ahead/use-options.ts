@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'react';
 import { useClient } from 'urql';
 import { announce } from '../ui/announcer.tsx';
-import { fitOf } from './name-words.ts';
+import { fitOf } from '../ui/name-words.ts';
 import type { Option } from './options.ts';
 
-/** Time without a keystroke after which suggestions are requested. */
+/** Time in milliseconds without a keystroke after which suggestions are requested. */
 const QUIET_MS = 60;
 
 const NONE: readonly Option[] = [];
 
 /**
- * Requests suggestions when the user pauses, and returns them. Until the response arrives, returns the previous suggestions
- * that still match.
+ * Requests suggestions when the user pauses typing, and returns them. Until the response arrives, returns those of the previous
+ * suggestions that match `written`.
  *
  * @param key Identifies the request. If undefined, nothing is requested, and the result is empty.
- * @param written The text that suggestions must match.
+ * @param written The text that the suggestions must match.
  */
 export function useOptions(
   key: string | undefined,

@@ -1,24 +1,24 @@
 import { type RefObject, useRef, useState } from 'react';
-import { replaceRange } from '../composer/write.ts';
 import { isForInputMethod } from '../keyboard/input-method.ts';
+import { replaceRange } from '../ui/write.ts';
 import { type Option, optionsFor } from './options.ts';
 import { isSameToken, type Token, tokenAt } from './token.ts';
 import { type Listbox, useListbox } from './use-listbox.ts';
 import { useOptions } from './use-options.ts';
 
 export interface TypeAhead extends Listbox {
-  /** Must be called when the text or the caret changes. */
+  /** Updates the suggestions for the name before the caret. Must be called when the text or the caret changes. */
   readonly look: () => void;
 }
 
 /**
- * Suggests completions of the name before the caret: users and groups after "@", channels after "#", a channel's topics
- * after ">", emoji after ":". The user can ignore them and keep typing.
+ * Suggests completions of the name before the caret: users and groups after "@", channels after "#", topics of a channel after
+ * ">", emoji after ":". The user can ignore the suggestions and keep typing.
  */
 export function useTypeAhead(field: RefObject<HTMLTextAreaElement | null>, isChannel: boolean): TypeAhead {
   const [token, setToken] = useState<Token>();
   const dismissed = useRef<Token>(undefined);
-  /** Offset after the space that was just inserted together with a name; otherwise -1. */
+  /** Offset in the text after the space that was just inserted together with a name; otherwise -1. */
   const spaceAt = useRef(-1);
   const key = token === undefined ? undefined : `${token.kind} ${token.channelName ?? ''} ${token.text}`;
   const options = useOptions(key, token?.text ?? '', async (client) =>
@@ -55,7 +55,7 @@ export function useTypeAhead(field: RefObject<HTMLTextAreaElement | null>, isCha
   const onKey: Listbox['onKey'] = (event) => {
     if (isForInputMethod(event.nativeEvent)) return false;
     if (event.key === ' ' && field.current?.selectionEnd === spaceAt.current) {
-      // A space typed after an inserted name is dropped, because the name already ends with one.
+      // A space typed after an inserted name is dropped, because a space was inserted with the name.
       spaceAt.current = -1;
       event.preventDefault();
       return true;

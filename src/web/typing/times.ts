@@ -4,8 +4,8 @@ import { TypingTimesDocument, type TypingTimesQuery } from '../generated/graphql
 type Times = TypingTimesQuery['serverSettings']['typingTimes'];
 
 /**
- * Returns the intervals at which typing notifications are sent, and the time after which received notifications expire. The
- * result is cached after the first request. Undefined if the request fails.
+ * Returns the intervals at which typing notifications are sent, and the time after which received notifications expire, all in
+ * seconds. The result is cached after the first request. Undefined if the request fails.
  */
 export async function typingTimes(client: Client): Promise<Times | undefined> {
   const { data } = await client.query(TypingTimesDocument, {}).toPromise();

@@ -1,11 +1,11 @@
 import { belongsTo } from '../api/narrow.ts';
-import { useStore } from '../api/store.ts';
+import { useStore } from '../base/store.ts';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 import { namesOf } from '../ui/person.tsx';
 import './typing.css';
 import { typists } from './typists.ts';
 
-/** Largest number of typing users whose names are shown. */
+/** Maximum number of typing users whose names are shown. */
 const NAMED = 3;
 
 interface Props {
@@ -14,8 +14,8 @@ interface Props {
 }
 
 /**
- * Line with the names of other users who are typing in a narrow. Takes up space even if it is empty. Screen readers do not
- * announce it.
+ * Line with the names of other users who are typing in a narrow (message filter). The line takes up space even if no user is
+ * typing. Screen readers do not announce it.
  */
 export function TypingLine({ narrow, viewerId }: Props) {
   const said = useStore(typists, (all) => {
@@ -30,7 +30,7 @@ export function TypingLine({ narrow, viewerId }: Props) {
   return <p className="typing-line">{said}</p>;
 }
 
-/** Shows which other user is editing a message. */
+/** Shows the name of another user who is editing a message, if any. */
 export function EditTyping({ messageId, viewerId }: { readonly messageId: string; readonly viewerId: string }) {
   const name = useStore(
     typists,

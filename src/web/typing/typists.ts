@@ -1,6 +1,6 @@
 import type { Client } from 'urql';
 import type { Placed } from '../api/narrow.ts';
-import { createStore } from '../api/store.ts';
+import { createStore } from '../base/store.ts';
 import { type LiveEvent, onEvent } from '../live/engine.ts';
 import { typingTimes } from './times.ts';
 
@@ -8,23 +8,26 @@ import { typingTimes } from './times.ts';
 export interface Typist {
   readonly userId: string;
   readonly name: string;
-  /** Topic or conversation in which the user types a new message; undefined for an edit. */
+  /** Topic or conversation in which the user types a new message; undefined if the user edits a message. */
   readonly place: Placed | undefined;
-  /** ID of the message that is being edited; otherwise undefined. */
+  /** ID of the message that the user is editing; undefined for a new message. */
   readonly messageId: string | undefined;
 }
 
 /** All users who are typing, including the viewer, in topics and conversations whose events the viewer receives. */
 export const typists = createStore<readonly Typist[]>([]);
 
-/** Time after the last event at which a user no longer counts as typing. Used until the service has returned its value. */
+/**
+ * Time in seconds after the last typing event of a user until the user no longer counts as typing. Used until the service has
+ * returned its own value.
+ */
 const EXPIRY_SECONDS = 45;
 
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
 
 /**
- * Returns the key of a typing user. A user types in one topic or conversation at a time, but can also edit a message there or
- * elsewhere.
+ * Returns the key of an entry in `typists`. A user types in one topic or conversation at a time, but can also edit a message
+ * there or elsewhere.
  */
 const keyOf = ({ userId, messageId }: Typist): string => `${userId} ${messageId ?? ''}`;
 
@@ -65,14 +68,17 @@ interface TypingChange {
   readonly isWriting: boolean;
 }
 
-/** Returns the user who starts or stops typing with an event; undefined for other events. A sent message ends the typing. */
+/**
+ * Returns the user who starts or stops typing according to an event. Undefined for all other events. A sent message ends the
+ * typing of its sender.
+ */
 function changeIn(event: LiveEvent): TypingChange | undefined {
   switch (event.__typename) {
     case 'TypingStartedEvent':
     case 'TypingStoppedEvent': {
       const { sender, channel, topicName, recipients } = event;
-      const participantIds = recipients.flatMap((one) => one?.id ?? []);
-      const place = { channelId: channel?.id ?? null, topicName: topicName ?? '', participantIds };
+      const participants = recipients.filter((one) => one !== null);
+      const place = { channel, topicName: topicName ?? '', participants };
       return typingChange(sender, { place, messageId: undefined }, event.__typename === 'TypingStartedEvent');
     }
     case 'EditTypingStartedEvent':

@@ -1,14 +1,19 @@
 import { useEffect, useMemo } from 'react';
 import { type Client, useClient } from 'urql';
-import { targetOf } from '../drafts/place.ts';
 import { OwnDocument, SetEditTypingDocument, SetTypingDocument } from '../generated/graphql.ts';
+import { targetOf } from '../routing/place.ts';
 import { typingTimes } from './times.ts';
 
 /** Callbacks that send typing notifications. */
 export interface TypingNotifier {
-  /** Must be called at each change of the text. @param isText Whether the text is not empty. */
+  /**
+   * Notifies the other users that the user is typing, or has stopped if the text is empty. Must be called at each change of
+   * the text.
+   *
+   * @param isText Whether the text is not empty.
+   */
   readonly wrote: (isText: boolean) => void;
-  /** Must be called when the text is sent or discarded. */
+  /** Notifies the other users that the user has stopped typing. Must be called when the text is sent or discarded. */
   readonly stop: () => void;
 }
 
@@ -18,8 +23,8 @@ export type TypingTo =
   | { readonly directTo: readonly string[] };
 
 /**
- * Sends typing notifications: at the start, at the interval of the service while the user types, and at the end. None are
- * sent if the viewer's settings disable them.
+ * Returns callbacks that send typing notifications: when the user begins to type, repeatedly at the interval that the service
+ * defines, and when the user stops. If the settings of the viewer disable typing notifications, none are sent.
  *
  * @param to Undefined if there are no recipients yet.
  */
@@ -30,7 +35,7 @@ export function useTypingNotification(to: TypingTo | undefined): TypingNotifier 
   const telling = useMemo(() => {
     if (to === undefined) return NOBODY;
     return newTelling(client, (operation) => {
-      const isWilling = 'channelId' in to ? 'sendChannelTypingNotifications' : 'sendPrivateTypingNotifications';
+      const isWilling = 'channelId' in to ? 'sendChannelTypingNotifications' : 'sendDirectTypingNotifications';
       if (client.readQuery(OwnDocument, {})?.data?.ownSettings?.[isWilling] !== true) return;
       void client.mutation(SetTypingDocument, { input: { to: targetOf(to), operation } }).toPromise();
     });
@@ -39,7 +44,7 @@ export function useTypingNotification(to: TypingTo | undefined): TypingNotifier 
   return telling;
 }
 
-/** Sends notifications that the viewer is editing a message, to the users who see it. */
+/** Returns callbacks that send typing notifications while the viewer edits a message, to the users who can see the message. */
 export function useEditTypingNotification(messageId: string): TypingNotifier {
   const client = useClient();
   const telling = useMemo(

@@ -1,11 +1,11 @@
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import { uppermostPlace } from './uppermost.ts';
 
-/** Texts that follow one another within this time are announced together. */
+/** Texts that follow one another within this number of milliseconds are announced as one text. */
 const TOGETHER_MS = 500;
 /**
- * Time after which a text is removed. Screen readers have then read the text, and it is not read again when another dialog
- * becomes the uppermost one.
+ * Time in milliseconds after which an announced text is removed. By then, screen readers have read the text. Otherwise they
+ * would read it again when another dialog becomes the uppermost one.
  */
 const GONE_MS = 5_000;
 

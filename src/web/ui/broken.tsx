@@ -1,5 +1,5 @@
-import { reloadPage } from '../drafts/reload.ts';
 import { Button } from './button.tsx';
+import { reloadPage } from './reload.ts';
 import './not-ready.css';
 
 /** Error message that replaces a part of the page that failed to render. */

@@ -21,7 +21,7 @@ export function IconButton({ icon, label, type = 'button', className = '', ...re
 interface RemoveProps {
   readonly id: string;
   readonly name: string;
-  /** If undefined, the viewer cannot remove the entry, and nothing is rendered. */
+  /** Called to remove the entry. If undefined, the viewer cannot remove the entry, and no button is rendered. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 

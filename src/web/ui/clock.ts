@@ -1,4 +1,4 @@
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 
 /** Functions that format times according to the viewer's setting. Arguments named `at` are in ISO 8601. */
 export interface Clock {
@@ -13,7 +13,7 @@ export interface Clock {
 
 const NOW = { weekday: 'short', hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
 
-/** Creates the format functions. @param isOf24Hours Null for the browser's format. */
+/** Creates the format functions. @param isOf24Hours Null for the time format of the browser. */
 function clockOf(isOf24Hours: boolean | null): Clock {
   const hours = isOf24Hours === null ? {} : ({ hourCycle: isOf24Hours ? 'h23' : 'h12' } as const);
   const formatter = (options: Intl.DateTimeFormatOptions) => {
@@ -32,7 +32,7 @@ function clockOf(isOf24Hours: boolean | null): Clock {
 export const clock = createStore(clockOf(null));
 let known: boolean | null = null;
 
-/** Sets the time format. @param isOf24Hours Value of the viewer's setting; null for the browser's format. */
+/** Sets the time format. @param isOf24Hours Value of the setting of the viewer; null for the time format of the browser. */
 export function setClock(isOf24Hours: boolean | null): void {
   if (isOf24Hours === known) return;
   known = isOf24Hours;

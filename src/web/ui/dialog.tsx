@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, use, useId, useLayoutEffect, useRef } from 'react';
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import { Announcer } from './announcer.tsx';
 import { Broken } from './broken.tsx';
 import { IconButton } from './button.tsx';
@@ -53,8 +53,8 @@ interface Props {
 }
 
 /**
- * A modal dialog. The browser keeps the focus in it, and restores the previous focus afterwards. The title has the focus at
- * first, unless an element has `data-autofocus`. Escape and a click outside of the dialog close it.
+ * A modal dialog. The browser keeps the focus in the dialog, and restores the previous focus afterwards. At first the title has
+ * the focus, or an element with `data-autofocus` if there is one. Escape and a click outside of the dialog close it.
  */
 export function Dialog({ title, children, size = 'small' }: Props) {
   const close = useClose();

@@ -2,7 +2,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 import { Field, Refusal, TextField } from './form.tsx';
 
-/** The common properties of objects that users create. */
+/** Name and description of an object that users create, such as a channel or a group. */
 export interface Described {
   readonly name: string;
   readonly description: string;
@@ -16,14 +16,16 @@ export interface DraftProps<D extends Described> {
   readonly isBusy: boolean;
   readonly refusal: string | undefined;
   /**
-   * @param begun The values when the form was opened. The user has changed only the values in which `draft` differs from
-   *   `begun`.
+   * Saves the form.
+   *
+   * @param begun The values when the form was opened. The user has changed only the properties that have another value in
+   *   `draft`.
    */
   readonly save: (draft: D, begun: D) => void;
   readonly children?: ReactNode;
 }
 
-/** Returns the values in which a draft differs from its initial state. */
+/** Returns the properties of a draft whose values differ from the initial values. */
 export const changesIn = <D extends object>(draft: D, begun: D): Partial<D> =>
   Object.fromEntries(Object.entries(draft).filter(([key, value]) => value !== begun[key as keyof D])) as Partial<D>;
 

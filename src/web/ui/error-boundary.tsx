@@ -4,7 +4,10 @@ interface Props {
   readonly children: ReactNode;
   /** Returns the content after an error. @param retry Renders the children again. */
   readonly fallback: (retry: () => void) => ReactNode;
-  /** If the value changes, the children are rendered again, because the part that failed may be gone. */
+  /**
+   * A value that identifies the children. If it changes, the children are rendered again after an error, because they may no
+   * longer contain the component that failed.
+   */
   readonly resetKey?: unknown;
 }
 
@@ -12,7 +15,7 @@ interface State {
   readonly hasFailed: boolean;
 }
 
-/** Limits a rendering error of its children to a part of the page, which then shows `fallback`. */
+/** Confines a rendering error to its children, and shows `fallback` instead of them. */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { hasFailed: false };
 

@@ -74,7 +74,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
-/** An icon. Screen readers ignore it, so text beside it or the label of its button must say what it means. */
+/** An icon. Screen readers ignore it, so its meaning must be in the text beside it or in the label of its button. */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg className="icon" viewBox="0 0 20 20" width={size} height={size} aria-hidden="true" focusable="false">

@@ -1,7 +1,7 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
-import { type ChunkState, chunkOf } from '../api/chunks.ts';
-import { useStore } from '../api/store.ts';
 import type { Data } from '../api/use-data.ts';
+import { useStore } from '../base/store.ts';
+import { type ChunkState, chunkOf } from './chunks.ts';
 import { NotReady } from './not-ready.tsx';
 
 interface Options<P> {
@@ -10,13 +10,13 @@ interface Options<P> {
   /** If true, nothing is shown until loading has failed. */
   readonly isHiddenAtFirst?: boolean;
   /**
-   * Called if the chunk cannot be loaded although the service responds. `isAsked` is false the first time, and true after the
-   * user has retried.
+   * Called if the chunk cannot be loaded although the service responds. `isAsked`: whether the user has retried to load the
+   * chunk.
    */
   readonly onGone?: (isAsked: boolean) => void;
 }
 
-/** Wraps a component whose chunk is loaded when the component is first shown, or earlier when the page is idle. */
+/** Wraps a component whose chunk is loaded when the component is first shown, or earlier when the browser is idle. */
 export function lazily<P extends object>(
   importComponent: () => Promise<ComponentType<P>>,
   { Frame, isHiddenAtFirst = false, onGone }: Options<P>,

@@ -1,7 +1,7 @@
 import type { ComponentType, ReactNode } from 'react';
-import { reloadPage } from '../drafts/reload.ts';
 import { Dialog } from './dialog.tsx';
 import { lazily } from './lazily.tsx';
+import { reloadPage } from './reload.ts';
 
 const Frame = ({ children }: { readonly children: ReactNode }) => <Dialog title="Loading failed">{children}</Dialog>;
 

@@ -3,7 +3,7 @@ import { Icon, type IconName } from './icons.tsx';
 import { closePopup } from './popup.tsx';
 
 export interface MenuItem {
-  /** Required if another item of the menu has the same label. */
+  /** Unique key of the item. Required if another item of the menu has the same label. */
   readonly id?: string;
   readonly label: string;
   readonly icon: IconName;
@@ -19,7 +19,10 @@ interface Props {
   readonly groups: readonly (readonly MenuItem[])[] | undefined;
 }
 
-/** Menu within a popup. Arrows move through it, and a letter moves to the next item that begins with it. */
+/**
+ * Menu within a popup. Arrows move the focus through the items. A letter moves the focus to the next item whose label begins
+ * with the letter.
+ */
 export function Menu({ label, groups }: Props) {
   const menu = useRef<HTMLDivElement>(null);
   const isKnown = groups !== undefined;

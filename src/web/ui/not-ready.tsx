@@ -26,7 +26,10 @@ export function NotReady({ of, as: Tag = 'div' }: Props) {
   );
 }
 
-/** Shows an error only, for parts of the page that are visible before their data is loaded. */
+/**
+ * Error message with a retry button, for parts of the page that are visible before their data is loaded. Renders nothing while
+ * the data is loading.
+ */
 export function Failure(props: Props) {
   return props.of.state === 'failed' ? <NotReady {...props} /> : null;
 }

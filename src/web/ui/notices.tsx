@@ -1,8 +1,8 @@
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import './notices.css';
 import { uppermostPlace } from './uppermost.ts';
 
-/** Time for which a notice is shown: long enough to be read. */
+/** Time in milliseconds for which a notice is shown: long enough to be read. */
 const SHOWN_MS = 6_000;
 
 interface Notice {

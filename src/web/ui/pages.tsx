@@ -5,14 +5,14 @@ import { Button } from './button.tsx';
 export interface Place {
   /** Cursor at the end of the preceding page; null for the first page. */
   readonly after: string | null;
-  /** Shows the next page; undefined if it is already shown. */
+  /** Shows the next page. Undefined if the next page is already shown. */
   readonly onMore: ((cursor: string) => void) | undefined;
 }
 
 interface PagesProps {
   /** Identifies the list. If it changes, only the first page is shown. */
   readonly of: string;
-  /** Renders the rows of a page, with `More` as the last one. */
+  /** Renders the rows of one page. The last row must be a `More`. */
   readonly children: (place: Place) => ReactNode;
 }
 

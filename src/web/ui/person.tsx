@@ -31,14 +31,17 @@ export function StatusEmoji({ status }: { readonly status: PersonBadgeFragment['
   );
 }
 
-/** Returns a Unicode emoji by its code: code points in hexadecimal, joined by "-". Undefined for all other emoji. */
+/**
+ * Returns a Unicode emoji by its code, which consists of code points in hexadecimal, joined by "-". Undefined for emoji of
+ * other types and for invalid codes.
+ */
 export function glyphOf(code: string | null, type: string | null = 'UNICODE_EMOJI'): string | undefined {
   if (code === null || type !== 'UNICODE_EMOJI' || !/^[0-9a-f]+(-[0-9a-f]+)*$/i.test(code)) return undefined;
   const points = code.split('-').map((point) => Number.parseInt(point, 16));
   return points.every((point) => point <= 0x10ffff) ? withEmojiStyle(points) : undefined;
 }
 
-/** Adds U+FE0F to the characters that browsers show as text without it: ❤, ☀ and the digits of keycaps. */
+/** Adds U+FE0F to the characters that browsers would otherwise show as text: ❤, ☀ and the digits of keycaps. */
 const withEmojiStyle = (points: readonly number[]): string =>
   points
     .map((point, i) => {

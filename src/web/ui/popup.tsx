@@ -1,6 +1,6 @@
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { createPortal } from 'react-dom';
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import { Broken } from './broken.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import './popup.css';
@@ -21,7 +21,7 @@ export function openPopup(anchor: Element, content: ReactNode): void {
   opened.set({ key: last, anchor, content });
 }
 
-/** Closes the popup, if one is open. The focus returns to the element that had it before. */
+/** Closes the popup, if one is open. The focus returns to the element that had the focus before. */
 export function closePopup(): void {
   document.querySelector<HTMLElement>('.popup:popover-open')?.hidePopover();
   opened.set(undefined);
@@ -68,10 +68,13 @@ function Popup({ anchor, content }: Omit<Opened, 'key'>) {
   );
 }
 
-/** Smallest distance from the edges of the window, in pixels. */
+/** Minimum distance between a popup and the edges of the window, in pixels. */
 const MARGIN = 8;
 
-/** Places a popup below an element, or above it if there is more space. Aligns their right edges if the popup fits. */
+/**
+ * Places a popup below an element, or above the element if there is more space. The right edges of both are aligned, if the
+ * popup then fits into the window.
+ */
 function placeBeside(popup: HTMLElement, anchor: Element): void {
   const { top, bottom, right } = anchor.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = popup;

@@ -1,17 +1,23 @@
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 import type { PersonBadgeFragment } from '../generated/graphql.ts';
 
 export type Presence = 'active' | 'idle' | 'offline' | 'bot';
 
-/** Time after which a user who was not seen is offline. Must be the value that the service uses. */
+/**
+ * Time in milliseconds after the last presence report of a user until the user counts as offline. Must be the value that the
+ * service uses.
+ */
 const OFFLINE_AFTER_MS = 200_000;
 const TICK_MS = 20_000;
 
-/** Time of the service in milliseconds since 1970. Updated every `TICK_MS`, which renders components that depend on it. */
+/**
+ * Current time of the clock of the service, in milliseconds since 1970. Updated every `TICK_MS`. Each update renders the
+ * components that depend on it.
+ */
 const serviceTime = createStore(Date.now());
 let [aheadMs, timer]: [number, ReturnType<typeof setInterval> | undefined] = [0, undefined];
 
-/** Starts the updates of the service's time. @returns A function that stops them. */
+/** Starts to update `serviceTime`. @returns A function that stops the updates. */
 export function keepTime(): () => void {
   clearInterval(timer);
   timer = setInterval(tick, TICK_MS);
@@ -20,7 +26,11 @@ export function keepTime(): () => void {
 
 const tick = () => serviceTime.set(Date.now() - aheadMs);
 
-/** Sets the service's time, for browsers whose clock is wrong. @param moment Time that the service has just returned. */
+/**
+ * Sets `serviceTime`, for browsers whose clock is wrong.
+ *
+ * @param moment Time that the service has just returned, in ISO 8601.
+ */
 export function setServiceTime(moment: string): void {
   aheadMs = Date.now() - Date.parse(moment);
   tick();

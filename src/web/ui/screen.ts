@@ -1,6 +1,9 @@
 import { useSyncExternalStore } from 'react';
 
-/** Screens on which the page shows only one of sidebar and main view. Must match the media queries in the styles. */
+/**
+ * Media query for narrow screens, on which the page shows either the sidebar or the main view. Must match the media queries in
+ * the styles.
+ */
 const narrow = matchMedia('(max-width: 760px)');
 
 function watch(listener: () => void): () => void {

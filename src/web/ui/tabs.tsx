@@ -5,7 +5,7 @@ interface Props<P extends string> {
   readonly onShow: (part: P) => void;
 }
 
-/** Row of buttons that select the part of a dialog that is shown. */
+/** Row of buttons that select which part of a dialog is shown. */
 export function Tabs<P extends string>({ parts, shown, onShow }: Props<P>) {
   return (
     <div className="tabs dialog-tabs">

@@ -14,7 +14,7 @@ export interface Tool {
   readonly hasMenu?: boolean;
   /** For tools that show further tools: whether the further tools are visible. */
   readonly isExpanded?: boolean;
-  /** Whether the focus stays in the field when the tool is pressed, so that a phone's keyboard stays open. */
+  /** Whether the text field keeps the focus when the tool is pressed, so that the on-screen keyboard of a phone stays open. */
   readonly keepsFocus?: boolean;
   /** Runs the tool. @param button The pressed button, beside which a popup can be opened. */
   readonly onPress: (button: HTMLButtonElement) => void;
@@ -26,7 +26,7 @@ interface Props {
   readonly className?: string;
 }
 
-/** Row of buttons that is a single tab stop. Left and right arrows move the focus through the buttons. */
+/** Row of buttons that together are one tab stop. Left and right arrows move the focus through the buttons. */
 export function Toolbar({ label, tools, className = '' }: Props) {
   const [stop, setStop] = useState(0);
   const stopAt = canPress(tools[stop]) ? stop : tools.findIndex(canPress);

@@ -1,11 +1,12 @@
 import { useId, useLayoutEffect } from 'react';
-import { createStore, useStore } from '../api/store.ts';
+import { createStore, useStore } from '../base/store.ts';
 
 /**
- * Creates a hook for components that the page and each dialog contain, but that are active only in the uppermost dialog.
- * Screen readers read nothing below a modal dialog, and little below it is visible. Without a dialog, the page's is active.
+ * Creates a hook for components that the page and each dialog contain. Only one of them is active: the component of the
+ * uppermost dialog, or that of the page if no dialog is open. Screen readers read nothing below a modal dialog, and little
+ * below it is visible.
  *
- * @returns A hook. It returns whether its component was mounted last.
+ * @returns A hook that returns whether its component was mounted last.
  */
 export function uppermostPlace(): () => boolean {
   const places = createStore<readonly string[]>([]);

@@ -7,7 +7,7 @@ interface Props {
   /** Destination or name of the entry. */
   readonly title: ReactNode;
   readonly children: ReactNode;
-  /** Time of the entry, and the reason if sending has failed. */
+  /** Time of the entry. If sending has failed, also the reason. */
   readonly detail?: ReactNode;
   /** Whether the service has failed to send the entry. */
   readonly isFailed?: boolean;
@@ -33,7 +33,7 @@ export function Item({ title, children, detail, isFailed = false, actions }: Pro
 
 interface ListProps {
   readonly read: Data<unknown>;
-  /** Number of entries in the list. */
+  /** Number of entries in the list. Undefined is treated as 0. */
   readonly count: number | undefined;
   /** Total number of entries, if the list does not contain all of them. */
   readonly total?: number | null | undefined;

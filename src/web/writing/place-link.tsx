@@ -1,9 +1,9 @@
-import { useViewer } from '../conversation/use-viewer.ts';
-import { type Place, routeTo } from '../drafts/place.ts';
+import { useViewer } from '../people/use-viewer.ts';
+import { type Place, routeTo } from '../routing/place.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
-import { shownTopic } from '../topics/topic-names.ts';
 import { namesOf } from '../ui/person.tsx';
+import { shownTopic } from '../ui/topic-names.ts';
 
 export interface Located {
   readonly channel: { readonly id: string; readonly name: string } | null;

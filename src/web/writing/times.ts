@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: 'long' });
 
-/** Returns the suggested times, earliest first. */
+/** Returns the times that the menus of reminders and scheduled messages suggest, earliest first. */
 export function presets(now = new Date()): readonly Preset[] {
   const later = (minutes: number) => new Date(now.getTime() + minutes * MINUTE_MS);
   const morning = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING_HOUR);

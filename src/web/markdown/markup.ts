@@ -1,0 +1,116 @@
+import { addressOfLink } from '../routing/fragments.ts';
+import { chunkOf } from '../ui/chunks.ts';
+import { clock } from '../ui/clock.ts';
+import { glyphOf } from '../ui/person.tsx';
+
+// The service renders messages as safe HTML. The functions below adapt the HTML to the page: emoji become characters,
+// spoilers can be opened, and times use the browser's time zone. HTML is never concatenated from text.
+
+/** Maximum number of cached results of `dress`. The messages of a few screens fit, so that each is converted only once. */
+const KEPT = 2_000;
+/** Chunk with the styles and fonts of formulas. Loaded when the first formula is shown. */
+const formulas = chunkOf(() => import('./formulas.ts'));
+const dressed = new Map<string, string>();
+// If the time format changes, the cached results contain times in the previous format.
+clock.watch(() => dressed.clear());
+
+/** Returns the HTML of a message with the changes that this page needs. @param html `renderedContent` of the message. */
+export function dress(html: string): string {
+  const known = dressed.get(html);
+  if (known !== undefined) return known;
+  const made = /class=|<a |<time|<img/.test(html) || RIGHT_TO_LEFT.test(html) ? dressAnew(html) : html;
+  if (dressed.size >= KEPT) dressed.delete(dressed.keys().next().value ?? '');
+  dressed.set(html, made);
+  return made;
+}
+
+/** Matches text in scripts that are written from right to left. */
+const RIGHT_TO_LEFT =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+/** Selector of the blocks that have their own text direction. */
+const BLOCKS = 'p, li, ul, ol, blockquote, h1, h2, h3, h4, h5, h6, table, th, td, summary, .spoiler-header';
+
+function dressAnew(html: string): string {
+  const template = document.createElement('template');
+  template.innerHTML = html;
+  const { content } = template;
+  if (content.querySelector('.katex') !== null) void formulas.load(new AbortController().signal);
+  for (const emoji of content.querySelectorAll<HTMLElement>('span.emoji')) showEmoji(emoji);
+  for (const spoiler of content.querySelectorAll<HTMLElement>('.spoiler-block')) foldSpoiler(spoiler);
+  for (const time of content.querySelectorAll('time')) showTime(time);
+  // Sets ARIA roles on the insertions and deletions in an edit history. Without roles, only their color distinguishes them.
+  for (const [name, role] of CHANGES) for (const part of content.querySelectorAll(name)) part.role = role;
+  for (const block of content.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = 'auto';
+  for (const code of content.querySelectorAll<HTMLElement>('pre, code')) code.dir = 'ltr';
+  for (const image of content.querySelectorAll('img')) linkExternal(image);
+  for (const link of content.querySelectorAll('a')) directLink(link);
+  // A message is a single tab stop until the user enters it: see `useRovingFocus`.
+  for (const stop of content.querySelectorAll<HTMLElement>(TAB_STOPS)) stop.tabIndex = -1;
+  return template.innerHTML;
+}
+
+export const TAB_STOPS = 'a[href], button, summary, audio, video';
+
+const CHANGES = [
+  ['.highlight_text_inserted', 'insertion'],
+  ['.highlight_text_deleted', 'deletion'],
+] as const;
+
+/** Replaces an image of another host with a link to it, because the page's content security policy blocks such images. */
+function linkExternal(image: HTMLImageElement): void {
+  const source = image.getAttribute('src') ?? '';
+  if (URL.canParse(source, location.origin) && new URL(source, location.origin).origin === location.origin) return;
+  const preview = image.closest<HTMLElement>('.message_inline_image');
+  const link = image.closest('a');
+  const text = image.alt || source;
+  if (preview !== null) preview.className = 'message-image-link';
+  if (link !== null) image.replaceWith(text);
+  else {
+    const made = document.createElement('a');
+    made.setAttribute('href', source);
+    made.textContent = text;
+    image.replaceWith(made);
+  }
+}
+
+/** Makes links to views of the chat open in this page, and all other links in a new tab. */
+function directLink(link: HTMLAnchorElement): void {
+  const address = addressOfLink(link.getAttribute('href') ?? '');
+  if (address !== undefined) {
+    link.setAttribute('href', address);
+    return;
+  }
+  link.target = '_blank';
+  link.rel = 'noopener noreferrer';
+}
+
+function showEmoji(emoji: HTMLElement): void {
+  const code = [...emoji.classList].find((name) => name.startsWith('emoji-'))?.slice('emoji-'.length);
+  const glyph = glyphOf(code ?? null);
+  if (glyph !== undefined) emoji.textContent = glyph;
+}
+
+function foldSpoiler(spoiler: HTMLElement): void {
+  const [header, content] = [spoiler.querySelector('.spoiler-header'), spoiler.querySelector('.spoiler-content')];
+  const details = document.createElement('details');
+  const summary = document.createElement('summary');
+  details.className = 'spoiler-block';
+  summary.append(...(header?.childNodes ?? []));
+  if (summary.textContent?.trim() === '') summary.textContent = 'Spoiler';
+  details.append(summary, ...(content?.childNodes ?? []));
+  spoiler.replaceWith(details);
+}
+
+function showTime(time: HTMLTimeElement): void {
+  const moment = new Date(time.dateTime);
+  if (Number.isNaN(moment.getTime())) return;
+  time.title = time.textContent ?? '';
+  time.textContent = clock.get().moment(time.dateTime);
+}
+
+/** Returns the text of rendered HTML, for screen readers. */
+export function spoken(html: string): string {
+  const template = document.createElement('template');
+  template.innerHTML = html;
+  return template.content.textContent?.trim() ?? '';
+}
