@@ -20,11 +20,12 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  isScalarType,
   isSpecifiedScalarType,
   isUnionType,
 } from 'graphql';
 
-/** Missing or wrong items, by name. The goal is an empty list. */
+/** Missing or wrong items of a schema, by the violated criterion. The goal is that all lists are empty. */
 export interface Findings {
   readonly undescribedTypes: readonly string[];
   readonly undescribedFields: readonly string[];
@@ -47,11 +48,25 @@ export interface Findings {
   readonly valuesOfEvents: readonly string[];
   /** Types with an `id`, which caches use as a key, although `node` does not return their objects. */
   readonly idsOfNoNode: readonly string[];
-  /** Fields of an input, or arguments of a field, of which only one may be given. The input could use `@oneOf`. */
+  /** Fields of an input, or arguments of a field, of which only one may be given, except deprecated ones: `@oneOf` is better. */
   readonly alternatives: readonly string[];
+  /** Values of enums that name fields, without a field of this name. */
+  readonly valuesWithoutField: readonly string[];
+  /** Scalars of this service that refer to no specification. */
+  readonly unspecifiedScalars: readonly string[];
+  /** Points in time whose name does not end in `At`, and other values whose name does. */
+  readonly misnamedTimes: readonly string[];
+  /** Members with a word of the REST interface, such as `realm`, in their name or description. */
+  readonly restWords: readonly string[];
+  /** Connections and edges that are not named by their node. */
+  readonly misnamedConnections: readonly string[];
+  /** Settings that several types of one kind (output, input, enum) declare. */
+  readonly repeatedSettings: readonly string[];
+  /** Unions with an error of the transport, such as a timeout. Such errors belong into `errors`. */
+  readonly transportErrors: readonly string[];
 }
 
-/** Counts of all items in a schema. */
+/** Numbers of types, fields and other items in a schema. */
 export interface SchemaCounts {
   readonly types: number;
   readonly fields: number;
@@ -65,6 +80,10 @@ export interface SchemaCounts {
   readonly viewerCan: number;
   readonly oneOfInputs: number;
   readonly eventTypes: number;
+  /** Fields, input fields and enum values. */
+  readonly members: number;
+  /** Members that declare a setting or permission. */
+  readonly settingMembers: number;
 }
 
 /**
@@ -76,12 +95,12 @@ const NAMES_NOTHING_SHOWN =
 /** Fields of events with ids of objects that were deleted, or that the recipient can no longer see. */
 const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ChannelsDeletedEvent.channelIds', 'DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
-  ...['NavigationViewRemovedEvent.navigationViewId', 'RealmDomainRemovedEvent.realmDomainId'],
+  ...['NavigationViewRemovedEvent.navigationViewId', 'OrganizationDomainRemovedEvent.organizationDomainId'],
   ...['ReminderRemovedEvent.reminderId', 'SavedSnippetRemovedEvent.savedSnippetId'],
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',
 ]);
-/** Root fields that no client is denied, or whose content is nullable. */
+/** Root fields that may be non-null, because no client is refused them, or because their items are nullable. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes']);
 /** Matches descriptions that state a maximum length. */
 const SAYS_BOUND = /at most|no more than|one for each|the first \d|: none\.$/i;
@@ -90,10 +109,32 @@ const INTEGERS = new Set(['Int', 'LongId']);
 const NAMES_AN_OBJECT = /(Id|Ids)$/;
 /** Fields with the number that identifies the object in REST, which refer to no other object. */
 const OWN = new Set(['databaseId']);
+/** Matches names of enums whose values name fields. */
+const NAMES_FIELDS = /(OrderField|Setting|Property|PermissionName)$/;
+/** Types with the fields that the values of an enum name. For `…OrderField`: the type before it. */
+const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
+  BotSetting: ['Bot'],
+  ChannelProperty: ['Channel'],
+  OrganizationSetting: ['Organization'],
+  PermissionName: ['ChannelPermissions', 'OrganizationPermissions', 'UserGroupPermissions'],
+  SubscriptionSetting: ['ChannelSubscription'],
+  UserProperty: ['User'],
+  UserSetting: ['UserSettings'],
+};
+/** Words of the REST interface in names. `private` describes channels, but not messages. */
+const REST_NAME = /(^|_)(realm|streams?|pms?|dms?|org|private_(messages?|typing))(_|$)/;
+/** Words of the REST interface in descriptions. */
+const REST_WORD = /\b(realm|streams?|pms?|private messages?|private conversations?)\b/i;
+/** Members whose names are those of the REST interface: error codes are the same in both APIs. */
+const AS_OVER_REST = /^ErrorCode\./;
+/** Matches the description of an interface that is kept for the clients of the previous version. */
+const FORMER_NAME = /^Former name of /;
+/** Errors of the transport: an unavailable service, and requests without valid credentials. */
+const OF_TRANSPORT = /^(RequestTimeout|StorageFull|Unauthorized|InvalidApiKey|InvalidJson)Error$/;
 /** Returns whether Relay defines a type of this name, so that it needs no description here. */
 const isHelper = (name: string) => /(Connection|Edge)$/.test(name) || name === 'PageInfo';
 
-/** Counts the items of a schema. @returns The missing or wrong items, and the totals. */
+/** Checks the items of a schema, and counts them. @returns The missing or wrong items, and the numbers of all items. */
 export function count(schema: GraphQLSchema): { readonly findings: Findings; readonly counted: SchemaCounts } {
   const types = Object.values(schema.getTypeMap()).filter(
     (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
@@ -130,6 +171,29 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
     INTEGERS.has(getNamedType(type).name) && NAMES_AN_OBJECT.test(name) && !OWN.has(name);
   const bare = <T extends { at: string; description?: string | null | undefined }>(all: readonly T[]) =>
     all.filter(({ description }) => !description).map(({ at }) => at);
+  const members: readonly Member[] = [
+    ...fields.map(({ at, parent, field: { name, type, description, deprecationReason } }) => ({
+      ...{ at, parent, snake: toSnake(name), type, description, deprecationReason },
+    })),
+    ...inputs.flatMap((parent) =>
+      Object.values(parent.getFields()).map(({ name, type, description, deprecationReason }) => ({
+        ...{ at: `${parent.name}.${name}`, parent, snake: toSnake(name), type, description, deprecationReason },
+      })),
+    ),
+    ...enums.flatMap((parent) =>
+      parent.getValues().map((value) => ({
+        ...{ at: `${parent.name}.${value.name}`, parent, snake: value.name.toLowerCase() },
+        ...{ description: value.description, deprecationReason: value.deprecationReason },
+      })),
+    ),
+  ].filter(({ deprecationReason }) => deprecationReason == null);
+  const named = [
+    ...members,
+    ...types
+      .filter(({ description }) => !FORMER_NAME.test(description ?? ''))
+      .map(({ name, description }) => ({ at: name, snake: toSnake(name), description })),
+  ];
+  const settings = settingsIn(members);
   const eventUnion = schema.getType('Event');
   const eventTypes = isInterfaceType(eventUnion) ? schema.getPossibleTypes(eventUnion) : [];
   const read = reachedFrom(schema, [schema.getQueryType(), schema.getMutationType()]);
@@ -167,7 +231,7 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
         .filter((type) => type.getFields()['totalCount'] === undefined)
         .map(nameOf),
       listsWithoutBound: fields
-        .filter(({ parent }) => !isHelper(parent.name) && !eventTypes.some(({ name }) => name === parent.name))
+        .filter(({ parent }) => !isHelper(parent.name) && !parent.getInterfaces().some(({ name }) => name === 'Event'))
         // The length of an error's `path` is limited by the depth of the input.
         .filter(({ field }) => isListType(getNullableType(field.type)) && field.name !== 'path')
         .filter(({ field }) => !SAYS_BOUND.test(field.description ?? ''))
@@ -186,6 +250,37 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
           .flatMap((type) => alternativesAmong(type.name, Object.values(type.getFields()))),
         ...fields.flatMap(({ at, field }) => alternativesAmong(at, field.args)),
       ],
+      valuesWithoutField: enums
+        .filter(({ name }) => NAMES_FIELDS.test(name))
+        .flatMap((type) =>
+          type
+            .getValues()
+            .filter(({ name }) => !holdersOf(schema, type.name).some((of) => hasPath(of, name.toLowerCase())))
+            .map(({ name }) => `${type.name}.${name}`),
+        ),
+      unspecifiedScalars: types
+        .filter((type) => isScalarType(type))
+        .filter(({ specifiedByURL }) => specifiedByURL == null)
+        .map(nameOf),
+      misnamedTimes: members
+        .filter(({ type, snake }) => type && (getNamedType(type).name === 'DateTime') !== /_at$/.test(snake))
+        .map(({ at }) => at),
+      restWords: named
+        .filter(({ at, snake }) => REST_NAME.test(snake) && !AS_OVER_REST.test(at))
+        .map(({ at }) => at)
+        .concat(
+          named.filter(({ description }) => REST_WORD.test(description ?? '')).map(({ at }) => `${at}: description`),
+        ),
+      misnamedConnections: connections.flatMap((type) => {
+        const edge = getNamedType(type.getFields()['edges']?.type) as GraphQLObjectType | undefined;
+        const node = getNamedType(edge?.getFields()['node']?.type)?.name;
+        return [type.name, edge?.name].join() === [`${node}Connection`, `${node}Edge`].join() ? [] : [type.name];
+      }),
+      repeatedSettings: settings.repeated,
+      transportErrors: types
+        .filter(isUnionType)
+        .flatMap((type) => type.getTypes().map((member) => `${type.name}: ${member.name}`))
+        .filter((at) => OF_TRANSPORT.test(at.split(': ')[1] ?? '')),
     },
     counted: {
       types: types.length,
@@ -201,7 +296,79 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
       viewerCan: fields.filter(({ field }) => field.name.startsWith('viewerCan')).length,
       oneOfInputs: inputs.filter(({ isOneOf }) => isOneOf).length,
       eventTypes: eventTypes.length,
+      members: members.length,
+      settingMembers: settings.count,
     },
+  };
+}
+
+/** A field, input field or enum value that is not deprecated. */
+interface Member {
+  /** Type and name, such as `Channel.name`. */
+  readonly at: string;
+  readonly parent: GraphQLNamedType;
+  /** Name in lower case with underscores, whatever the kind of member. */
+  readonly snake: string;
+  readonly description?: string | null | undefined;
+  readonly deprecationReason?: string | null | undefined;
+  /** Absent for enum values. */
+  readonly type?: GraphQLInputType | GraphQLOutputType;
+}
+
+const toSnake = (name: string): string =>
+  name.replaceAll(/[A-Z]+(?![a-z])|[A-Z]/g, (letters, at) => `${at > 0 ? '_' : ''}${letters}`).toLowerCase();
+
+/** Types with the fields that the values of an enum name. Empty if the enum is unknown. */
+const holdersOf = (schema: GraphQLSchema, name: string): readonly GraphQLObjectType[] =>
+  (FIELDS_OF[name] ?? [name.replace(/OrderField$/, '')]).map((of) => schema.getType(of)).filter(isObjectType);
+
+/** Returns whether a name in lower case is a field of the type, or of an object in such a field: `channel_name`. */
+function hasPath(type: GraphQLObjectType, snake: string): boolean {
+  return Object.values(type.getFields()).some((field) => {
+    const own = toSnake(field.name);
+    if (own === snake) return true;
+    const inner = getNamedType(field.type);
+    return snake.startsWith(`${own}_`) && isObjectType(inner) && hasPath(inner, snake.slice(own.length + 1));
+  });
+}
+
+/** Matches types whose fields are settings or permissions. */
+const OF_SETTINGS = /^UserSettings$|Permissions$/;
+/** Fields of all objects, which are no settings. */
+const NO_SETTINGS = new Set(['id', 'name', 'description', 'rendered_description', 'permissions']);
+
+/**
+ * Counts the members of types that declare settings or permissions. A type declares a group of settings if it has more than
+ * half of the names of the group. The groups are the values of `OrganizationSetting`, and the fields of each output type that
+ * `OF_SETTINGS` matches.
+ *
+ * @returns `count`: number of these members. `repeated`: names of types of the same kind (output, input, enum) that declare the
+ * same group.
+ */
+function settingsIn(members: readonly Member[]): { readonly count: number; readonly repeated: readonly string[] } {
+  const byType = [...Map.groupBy(members, ({ parent }) => parent)].map(([type, own]) => ({
+    type,
+    kind: isEnumType(type) ? 'enum' : isInputObjectType(type) ? 'input' : 'output',
+    names: new Set(own.map(({ snake }) => snake)),
+  }));
+  const groups = byType
+    .filter(
+      ({ type, kind }) => type.name === 'OrganizationSetting' || (kind === 'output' && OF_SETTINGS.test(type.name)),
+    )
+    .map(({ names }) => [...names].filter((name) => !NO_SETTINGS.has(name)));
+  const declaring = groups.map((group) =>
+    byType.filter(({ names }) => group.filter((name) => names.has(name)).length > group.length / 2),
+  );
+  const repeated = declaring.flatMap((types) =>
+    [...Map.groupBy(types, ({ kind }) => kind).values()]
+      .filter((ofKind) => ofKind.length > 1)
+      .map((ofKind) => ofKind.map(({ type }) => type.name).join(', ')),
+  );
+  const all = [...new Set(groups.flat())];
+  const types = new Set(declaring.flat());
+  return {
+    count: [...types].reduce((sum, { names }) => sum + all.filter((name) => names.has(name)).length, 0),
+    repeated: [...new Set(repeated)],
   };
 }
 
@@ -227,18 +394,16 @@ type Given = readonly {
   readonly name: string;
   readonly type: GraphQLInputType;
   readonly description?: string | null | undefined;
+  readonly deprecationReason?: string | null | undefined;
 }[];
 
 /** Matches the suffix of fields that refer to an object: "channelId", "channelName", "anchorId". */
 const HOW_IT_IS_NAMED = /(Id|Name|Email|Key|Ref)$/;
-/** Names of fields that identify an object of the kind after which the parent is named: `user(userId:, email:)`. */
+/** Fields that identify an object if the parent's name contains the kind of the object: `user(userId:, email:)`. */
 const KNOWN_BY = new Set(['name', 'email']);
 /** Match fields that refer to a channel or topic (`A_CHANNEL`), or to users (`PEOPLE`). */
 const [A_CHANNEL, PEOPLE] = [/^(channel|topic)(Id|Name)?$/, /^(direct|directTo|toUserIds|recipients|recipientIds)$/];
-/**
- * Matches phrases in descriptions which say that a field excludes another one. That other field must belong to the input of the
- * first.
- */
+/** Matches phrases in the description of a field which say that this field excludes another field of the same input. */
 const NOT_TOGETHER = /(?:instead of|absent with|not with|without|either|unless) `(\w+)`/gi;
 
 /**
@@ -246,7 +411,7 @@ const NOT_TOGETHER = /(?:instead of|absent with|not with|without|either|unless) 
  * of recipients of a message. It is detected by names and descriptions.
  */
 function alternativesAmong(at: string, all: Given): string[] {
-  const optional = all.filter(({ type }) => !isNonNullType(type));
+  const optional = all.filter(({ type, deprecationReason }) => !isNonNullType(type) && deprecationReason == null);
   const stem = (name: string) => name.replace(HOW_IT_IS_NAMED, '');
   const owner = at.toLowerCase();
   const isPair = ([one, other]: readonly [Given[number], Given[number]]) =>
@@ -309,6 +474,14 @@ function table({ findings, counted }: ReturnType<typeof count>): string {
     ['event types on one field', counted.eventTypes],
     ['types of values in events', findings.valuesOfEvents.length],
     ['fields of events that conflict', findings.unionFieldConflicts.length],
+    ['enum values without a field of their name', findings.valuesWithoutField.length],
+    ['scalars without a specification', findings.unspecifiedScalars.length],
+    ['dates that do not end in `At`, and other values that do', findings.misnamedTimes.length],
+    ['members with a word of the REST interface', findings.restWords.length],
+    ['connections not named by their node', findings.misnamedConnections.length],
+    ['members that declare a setting or permission', `${counted.settingMembers} of ${counted.members}`],
+    ['groups of types of one kind that declare the same settings', findings.repeatedSettings.length],
+    ['errors of the transport in unions', findings.transportErrors.length],
   ];
   return ['| Measure | |', '|---|---|', ...rows.map(([what, value]) => `| ${what} | ${value} |`)].join('\n');
 }

@@ -1,8 +1,10 @@
-// Checks that generated files match their sources: the Prisma client, the migrations and schema.graphql.
+// Checks that generated files match their sources: the Prisma client, the migrations, schema.graphql and the table of totals
+// (limits on stored objects) in src/api/README.md.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { README, withTotals } from './print-totals.ts';
 import { schemaDrift } from './schema-drift.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -29,6 +31,10 @@ const { buildSchema, printSDL } = await import('../src/server/registries/schema.
 if (readFileSync(join(root, 'schema.graphql'), 'utf8') !== printSDL(buildSchema())) {
   problems.push('schema.graphql is not what the code says: run "npm run schema"');
 }
+
+const readme = readFileSync(README, 'utf8');
+if (readme !== withTotals(readme))
+  problems.push('src/api/README.md lacks totals that the code says: run "npm run schema"');
 
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);

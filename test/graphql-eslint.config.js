@@ -8,19 +8,22 @@ const DOCUMENTS = 'src/web/**/*.graphql';
 
 /** Types without an id: parts of an object that has an id, and complete values, for which nothing more can be loaded. */
 const WITHOUT_ID = {
-  suffixes: ['Payload', 'Error', 'Event', 'Connection', 'Edge', 'Outcome', 'Permissions'],
+  suffixes: ['Payload', 'Error', 'Event', 'Connection', 'Edge', 'Outcome', 'Permissions', 'Facet', 'Facets'],
   types: [
     ...['AuthenticationMethods', 'EventPage', 'ExternalAuthenticationMethod', 'GroupObjection', 'GroupSetting'],
     ...[
       'MessageFlagChange',
+      'MessageImage',
+      'MessageLink',
+      'MessageMention',
       'MessageSnapshot',
       'MutedTopic',
       'PageInfo',
       'ProfileChoice',
       'ProfileValue',
-      'PublicRealm',
+      'PublicOrganization',
     ],
-    ...['RateLimit', 'ReactionGroup', 'ServerSettings', 'TopicLink', 'Totals', 'TypingTimes'],
+    ...['RateLimit', 'ReactionGroup', 'ServerSettings', 'TopicLink', 'Totals', 'TypingTimes', 'UnreadChange'],
   ],
 };
 

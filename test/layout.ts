@@ -6,37 +6,53 @@ import { parseSync } from 'vite';
 const GENERATED = 'generated';
 
 /**
- * The floors of `src`, from bottom to top. A module may import only modules on lower floors, and modules in its own entry. The
- * entry of a file is the first part of its path.
+ * The floors of a folder, from bottom to top, by the path of the folder; `''` is `src`. An entry is a file or subfolder
+ * directly in the folder. A file of the folder imports only from its own entry and from entries on lower floors.
  *
  * @see src/README.md
+ * @see src/web/README.md
  */
-export const FLOORS: readonly (readonly string[])[] = [
-  [GENERATED, 'contract'],
-  ['platform', 'markdown'],
-  ['events'],
-  ['access'],
-  ['api'],
-  ['people'],
-  ['channels'],
-  ['messages'],
-  ['administration'],
-  ['server'],
-  ['main.ts', 'cli.ts'],
-  ['start.ts'],
-  ['web'],
-];
-
-/** Folders whose subfolders have an order, from bottom to top. A file imports only from its own subfolder and those below it. */
-export const ORDERED: Readonly<Record<string, readonly string[]>> = {
-  'api/graphql': ['loading', 'schema', 'documents', 'execution', 'transports'],
+export const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  '': [
+    [GENERATED, 'contract'],
+    ['platform', 'markdown'],
+    ['events'],
+    ['access'],
+    ['api'],
+    ['people'],
+    ['channels'],
+    ['messages'],
+    ['administration'],
+    ['server'],
+    ['main.ts', 'cli.ts'],
+    ['start.ts'],
+    ['web'],
+  ],
+  'api/graphql': [['loading'], ['schema'], ['documents'], ['execution'], ['transports']],
+  web: [
+    [GENERATED, 'base', 'build'],
+    ['api'],
+    ['live', 'ui'],
+    ['keyboard', 'routing'],
+    ['emoji', 'markdown'],
+    ['people', 'reactions', 'type-ahead', 'typing'],
+    ['groups', 'writing'],
+    ['drafts', 'reminders', 'scheduled', 'snippets'],
+    ['composer'],
+    ['message-actions', 'session'],
+    ['messages', 'topics'],
+    ['channels', 'conversation', 'inbox', 'search', 'settings'],
+    ['sidebar'],
+    ['app'],
+    ['main.tsx'],
+  ],
 };
 
 /**
- * Returns whether a file belongs to the API layer of its folder: types and endpoints of one API, and the loaders of GraphQL. The
- * other files of the folder are its core, which imports no API file.
+ * Returns whether a file belongs to the API layer of its folder: types and endpoints of one API, the loaders of GraphQL, and
+ * the declaration of the feature. The other files of the folder are its core, which imports no API file.
  */
-const isOfApi = (file: string): boolean => /\/(graphql(-[a-z]+)*|rest|([a-z]+-)*loaders)\.ts$/.test(file);
+const isOfApi = (file: string): boolean => /\/(feature|graphql(-[a-z]+)*|rest|([a-z]+-)*loaders)\.ts$/.test(file);
 
 /**
  * Entry with the code that runs in browsers. It shares only the modules of `contract` with the service, and the service does
@@ -117,7 +133,21 @@ export const missingPackages = (packages: ReadonlyMap<string, string>, { depende
     .map(([name, file]) => `${file} imports ${name}, which is not in the dependencies of package.json`);
 
 const entryOf = (file: string): string => file.split('/')[0] ?? '';
-const floorOf = (file: string): number => FLOORS.findIndex((floor) => floor.includes(entryOf(file)));
+
+/** Returns one line for each file of a folder that is on no floor, and for each import from its own or a higher floor. */
+function faultsOnFloors(folder: string, floors: readonly (readonly string[])[], { files, imports }: Tree): string[] {
+  const prefix = folder === '' ? '' : `${folder}/`;
+  const isInside = (file: string) => file.startsWith(prefix);
+  const entryIn = (file: string) => entryOf(file.slice(prefix.length));
+  const floorOf = (file: string) => floors.findIndex((floor) => floor.includes(entryIn(file)));
+  return [
+    ...files.filter((file) => isInside(file) && floorOf(file) === -1).map((file) => `${file} stands on no floor`),
+    ...imports
+      .filter(({ from, to }) => isInside(from) && isInside(to) && entryIn(from) !== entryIn(to))
+      .filter(({ from, to }) => floorOf(to) >= floorOf(from))
+      .map(({ from, to }) => `${from} imports ${to}, which does not stand below it`),
+  ];
+}
 
 /**
  * Checks a tree for files that are on no floor, imports from their own or a higher floor, and circular imports of files or of
@@ -125,26 +155,10 @@ const floorOf = (file: string): number => FLOORS.findIndex((floor) => floor.incl
  *
  * @returns One line for each fault.
  */
-export function faultsOf({ files, imports }: Tree): string[] {
+export function faultsOf(tree: Tree): string[] {
+  const { files, imports } = tree;
   const few = files.length < FEWEST_FILES ? [`only ${files.length} files were seen`] : [];
-  const homeless = files.filter((file) => floorOf(file) === -1).map((file) => `${file} stands on no floor`);
-  const upward = imports
-    .filter(
-      ({ from, to }) => floorOf(to) > floorOf(from) || (floorOf(to) === floorOf(from) && entryOf(to) !== entryOf(from)),
-    )
-    .map(({ from, to }) => `${from} imports ${to}, which does not stand below it`);
-  const disordered = Object.entries(ORDERED).flatMap(([folder, order]) => {
-    const placeOf = (file: string) => order.indexOf(file.slice(folder.length + 1).split('/')[0] ?? '');
-    const isInside = (file: string) => file.startsWith(`${folder}/`);
-    return [
-      ...files
-        .filter((file) => isInside(file) && placeOf(file) === -1)
-        .map((file) => `${file} is in no listed subfolder`),
-      ...imports
-        .filter(({ from, to }) => isInside(from) && isInside(to) && placeOf(to) > placeOf(from))
-        .map(({ from, to }) => `${from} imports ${to}, which is in a higher subfolder`),
-    ];
-  });
+  const misplaced = Object.entries(FLOORS).flatMap(([folder, floors]) => faultsOnFloors(folder, floors, tree));
   const across = imports
     .filter(({ from, to }) => entryOf(to) !== SHARED && (entryOf(from) === APART) !== (entryOf(to) === APART))
     .map(({ from, to }) => `${from} imports ${to}: ${APART} stands apart`);
@@ -153,12 +167,12 @@ export function faultsOf({ files, imports }: Tree): string[] {
   const folderCircles = circlesOf(eager.flatMap(betweenParts)).map(
     (circle) => `a circle of ${circle.length} folders: ${circle.join(' → ')}`,
   );
-  return [...few, ...homeless, ...upward, ...disordered, ...across, ...circles, ...folderCircles];
+  return [...few, ...misplaced, ...across, ...circles, ...folderCircles];
 }
 
 /**
- * Returns the part of its entry to which a file belongs: the file itself if it lies directly in the entry, otherwise the core or
- * the API layer of its subfolder.
+ * Returns the part of an entry that contains a file. If the file lies directly in the entry, the part is the file itself.
+ * Otherwise the part is the core or the API layer of the file's subfolder.
  */
 function partOf(file: string): string {
   const [entry = '', subfolder = '', ...rest] = file.split('/');
@@ -166,9 +180,9 @@ function partOf(file: string): string {
   return `${entry}/${subfolder}${isOfApi(file) && entry !== 'api' ? ' (API)' : ''}`;
 }
 
-/** Returns an import as one between two parts of an entry. None for other imports, and for the page, whose parts are not ordered. */
+/** Returns an import between two parts of the same entry, with the parts in place of the files. Empty for all other imports. */
 function betweenParts({ from, to }: Import): Import[] {
-  if (entryOf(from) !== entryOf(to) || entryOf(from) === APART || partOf(from) === partOf(to)) return [];
+  if (entryOf(from) !== entryOf(to) || partOf(from) === partOf(to)) return [];
   return [{ from: partOf(from), to: partOf(to) }];
 }
 

@@ -14,10 +14,17 @@ export const LONG = [
   ...['server/operator-commands', 'messages/sends-with-lost-replies', 'access/password-hashing-limits'],
   ...['platform/pgbouncer', 'server/resident-memory', 'server/data-directory', 'server/small-memory'],
   ...['suites/example-clients', 'server/log-output', 'server/operator-output', 'suites/multiple-nodes'],
-  ...['server/shifted-times-repair'],
+  ...['server/shifted-times-repair', 'server/database-copy', 'access/secret-key-change'],
   // Files with tables of cases.
   ...['suites/own-rows', 'suites/nested-query-counts', 'suites/idempotency', 'suites/hidden-addresses'],
-  ...['api/hostile-requests', 'suites/bad-input', 'messages/topic-identity', 'suites/entity-events', 'api/read-back'],
+  ...[
+    'api/hostile-requests',
+    'api/random-queries',
+    'suites/bad-input',
+    'messages/topic-identity',
+    'suites/entity-events',
+    'api/read-back',
+  ],
   ...['administration/deactivation', 'events/event-queue'],
 ].map((name) => `${name}.test.ts`);
 

@@ -6,7 +6,7 @@ import { CAPABILITIES } from '../src/events/view.ts';
 import { documentedEvents } from '../src/events/wire.ts';
 import '../src/server/registries/schema.ts';
 import { demoCallOf, nameOf, printedCall } from '../src/server/pages/calls/all.ts';
-import { routes } from '../src/server/registries/endpoints.ts';
+import { routes } from '../src/server/registries/features.ts';
 import { SomebodysBrowser } from './helpers/browser.ts';
 import type { Json } from './helpers/http.ts';
 import { basic, type Parameters, Visitor } from './helpers/person.ts';

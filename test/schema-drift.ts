@@ -11,9 +11,9 @@ const PRISMA_DIR = join(import.meta.dirname, '../prisma');
 const SCHEMA = { path: 'schema.prisma', content: readFileSync(join(PRISMA_DIR, 'schema.prisma'), 'utf8') };
 
 /**
- * Returns the SQL that the Prisma schema needs beyond the migrations, which it applies to an empty embedded database.
+ * Applies the migrations to an empty embedded database, and compares that database with the Prisma schema.
  *
- * @returns SQL, or '' if the schema and the migrations agree.
+ * @returns The SQL that the migrations lack, or '' if the schema and the migrations agree.
  */
 export async function schemaDrift(): Promise<string> {
   const pglite = await PGlite.create();

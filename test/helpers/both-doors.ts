@@ -2,8 +2,8 @@ import { type Act, type EquivalentOrganization, expectDeclared } from './equival
 import type { Json } from './http.ts';
 import type { Method, Person } from './person.ts';
 
-// Compares the results of an act over REST with those over GraphQL: rows, events, code and message. `test/parity/` has one test
-// for each endpoint.
+// Compares the results of a change over REST with those of the same change over GraphQL: rows, events and error code.
+// `test/parity/` has one test for each endpoint.
 
 /** An id that no row has. */
 export const NOBODY = 2_000_000_000;
@@ -41,18 +41,18 @@ export async function furnish(twin: EquivalentOrganization) {
     ...people,
     ...{ general, hidden, other, folders, owners, userGroups },
     drafts: [twin.name('draft', ids[0], 'one'), twin.name('draft', ids[1], 'two')] as const,
-    snippet: twin.name('snippet', saved_snippet_id, 'hello'),
+    snippet: twin.name('saved_snippet', saved_snippet_id, 'hello'),
   };
 }
 
-/** The objects that `furnish` creates. */
+/** The objects that `furnish` creates in one organization. */
 export type World = Awaited<ReturnType<typeof furnish>>;
-/** Role of the user who performs an act. */
+/** Role of the user who makes a change. */
 export type Who = 'owner' | 'administrator' | 'moderator' | 'member' | 'guest' | 'bot';
 
 /**
- * Returns a builder of acts, which make the same change over a REST endpoint and over a mutation. The parameters of both are
- * computed from the `World`.
+ * Returns a function that creates acts. An act makes the same change over a REST endpoint and over a mutation. The parameters
+ * of both are computed from the `World`.
  */
 export const bothDoors =
   (method: Method, path: string | ((world: World) => string), mutation: string) =>
@@ -66,7 +66,11 @@ export const bothDoors =
     ...(code !== undefined && { code }),
   });
 
-/** Runs a mutation. @returns The value of the union, or the whole response if it has errors outside the union. */
+/**
+ * Runs a mutation.
+ *
+ * @returns The mutation's result, which is a union, or the whole response if it has errors outside the union.
+ */
 export async function mutate(person: Person, name: string, input: object): Promise<Json> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
   const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) {

@@ -1,3 +1,4 @@
+import { FEATURES, gather } from './features.ts';
 import type { Json } from './http.ts';
 import {
   addUnread,
@@ -20,20 +21,14 @@ type ById = Record<number, Json>;
 
 /** Lists of the registration's response, with the key field of their elements. */
 const LISTS: Readonly<Record<string, string>> = {
+  ...gather(FEATURES.map(({ lists }) => lists)),
   realm_users: 'user_id',
   realm_non_active_users: 'user_id',
   cross_realm_bots: 'user_id',
-  realm_bots: 'user_id',
   streams: 'stream_id',
   subscriptions: 'stream_id',
   unsubscribed: 'stream_id',
   never_subscribed: 'stream_id',
-  channel_folders: 'id',
-  realm_user_groups: 'id',
-  drafts: 'id',
-  saved_snippets: 'id',
-  scheduled_messages: 'scheduled_message_id',
-  reminders: 'reminder_id',
 };
 /** Returns the key of a topic: its channel and its name in lower case. */
 const topicKey = ({ stream_id, topic_name }: Json) => `${stream_id} ${topic_name.toLowerCase()}`;
@@ -85,7 +80,8 @@ export interface ClientOptions {
   readonly include_subscribers: 'true' | 'false' | 'partial';
 }
 
-type Rule = (state: ClientState, event: Json, client: ClientOptions) => void;
+/** Applies an event to the state, in place. */
+export type Rule = (state: ClientState, event: Json, client: ClientOptions) => void;
 
 const applied = new Set<string>();
 
@@ -107,7 +103,8 @@ export function applyEvent(state: ClientState, event: Json, client: ClientOption
   recountUnread(state);
 }
 
-const RULES: Readonly<Record<string, Rule>> = {
+/** Rules of events that concern lists of several features. */
+const SHARED_RULES: Readonly<Record<string, Rule>> = {
   heartbeat: () => {},
   restart: (state, { type: _, id: _id, ...service }) => {
     Object.assign(state, service);
@@ -121,13 +118,6 @@ const RULES: Readonly<Record<string, Rule>> = {
     delete state['realm_users'][person.user_id];
     delete state['realm_non_active_users'][person.user_id];
   },
-  'realm_bot/add': (state, { bot }) => {
-    state['realm_bots'][bot.user_id] = bot;
-  },
-  'realm_bot/update': (state, { bot }) => Object.assign(state['realm_bots'][bot.user_id], bot),
-  'realm_bot/delete': (state, { bot }) => {
-    delete state['realm_bots'][bot.user_id];
-  },
   'realm_user/update': (state, { person }) => changePerson(state, person),
   'realm/update': (state, { property, value }) => {
     state[`realm_${property}`] = value;
@@ -135,107 +125,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   'realm/update_dict': (state, { data: { rendered_description: _, ...data } }) => {
     for (const [property, value] of Object.entries(data)) state[`realm_${property}`] = value;
   },
-  // These events change nothing in the registration's response.
-  'typing/start': () => {},
-  'typing/stop': () => {},
-  'typing_edit_message/start': () => {},
-  'typing_edit_message/stop': () => {},
-  'reaction/add': () => {},
-  'reaction/remove': () => {},
-  user_status: (state, { user_id, away, status_text, emoji_name, emoji_code, reaction_type }) => {
-    const { away: wasAway, status_text: oldText, ...oldEmoji } = state['user_status'][user_id] ?? {};
-    const text = status_text ?? oldText ?? '';
-    const emoji =
-      emoji_name === undefined ? oldEmoji : emoji_name === '' ? {} : { emoji_name, emoji_code, reaction_type };
-    const status = { ...((away ?? wasAway) && { away: true }), ...(text !== '' && { status_text: text }), ...emoji };
-    if (Object.keys(status).length > 0) state['user_status'][user_id] = status;
-    else delete state['user_status'][user_id];
-  },
-  presence: (state, { presences, email, presence }) => {
-    if (presences !== undefined) {
-      Object.assign(state['presences'], presences);
-      return;
-    }
-    const { pushable: _, ...aggregated } = presence.website;
-    state['presences'][email] = { website: presence.website, aggregated };
-  },
-  'realm_user_settings_defaults/update': (state, { property, value }) => {
-    state['realm_user_settings_defaults'][property] = value;
-  },
-  'realm_domains/add': (state, { realm_domain }) => {
-    state['realm_domains'].push(realm_domain);
-  },
-  'realm_domains/change': (state, { realm_domain }) => {
-    state['realm_domains'].find(({ domain }: Json) => domain === realm_domain.domain).allow_subdomains =
-      realm_domain.allow_subdomains;
-  },
-  'realm_domains/remove': (state, { domain }) => {
-    state['realm_domains'] = state['realm_domains'].filter((known: Json) => known.domain !== domain);
-  },
-  'realm_emoji/add': (state, { emoji }) => {
-    state['realm_emoji'][emoji.id] = emoji;
-  },
-  'realm_emoji/update_one': (state, { emoji_id, data }) => {
-    Object.assign(state['realm_emoji'][emoji_id], data);
-  },
-  'realm_emoji/update': (state, { realm_emoji }) => {
-    state['realm_emoji'] = realm_emoji;
-  },
-  custom_profile_fields: (state, { fields }) => {
-    state['custom_profile_fields'] = fields;
-    const isLeft = ([id]: [string, unknown]) => fields.some((field: Json) => field.id === Number(id));
-    for (const user of ['realm_users', 'realm_non_active_users'].flatMap((list) => Object.values<Json>(state[list]))) {
-      if (user.profile_data === undefined) continue;
-      user.profile_data = Object.fromEntries(Object.entries(user.profile_data).filter(isLeft));
-    }
-  },
-  'navigation_view/add': (state, { navigation_view }) => {
-    state['navigation_views'].push(navigation_view);
-  },
-  'navigation_view/update': (state, { fragment, data }) => {
-    Object.assign(
-      state['navigation_views'].find((view: Json) => view.fragment === fragment),
-      data,
-    );
-  },
-  'navigation_view/remove': (state, { fragment }) => {
-    state['navigation_views'] = state['navigation_views'].filter((view: Json) => view.fragment !== fragment);
-  },
   'user_settings/update': (state, { property, value }) => {
     state['user_settings'][property] = value;
     // The service deletes the stored drafts whenever synchronization is turned on or off.
     if (property === 'enable_drafts_synchronization') state['drafts'] = {};
-  },
-  'user_group/add': (state, { group }) => {
-    state['realm_user_groups'][group.id] = group;
-  },
-  'user_group/update': (state, { group_id, data }) => {
-    Object.assign(state['realm_user_groups'][group_id], data);
-  },
-  'user_group/remove': (state, { group_id }) => {
-    delete state['realm_user_groups'][group_id];
-  },
-  'user_group/add_members': (state, { group_id, user_ids }) => {
-    const group = state['realm_user_groups'][group_id];
-    group.members = ascending([...group.members, ...user_ids]);
-  },
-  'user_group/remove_members': (state, { group_id, user_ids }) => {
-    const group = state['realm_user_groups'][group_id];
-    group.members = group.members.filter((id: number) => !user_ids.includes(id));
-  },
-  'user_group/add_subgroups': (state, { group_id, direct_subgroup_ids }) => {
-    const group = state['realm_user_groups'][group_id];
-    group.direct_subgroup_ids = ascending([...group.direct_subgroup_ids, ...direct_subgroup_ids]);
-  },
-  'user_group/remove_subgroups': (state, { group_id, direct_subgroup_ids }) => {
-    const group = state['realm_user_groups'][group_id];
-    group.direct_subgroup_ids = group.direct_subgroup_ids.filter((id: number) => !direct_subgroup_ids.includes(id));
-  },
-  has_videoprovider_token: (state, { value }) => {
-    state['has_videoprovider_token'] = value;
-  },
-  alert_words: (state, { alert_words }) => {
-    state['alert_words'] = alert_words;
   },
   'stream/create': (state, { streams }, client) => {
     for (const channel of streams) {
@@ -302,48 +195,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   default_streams: (state, { default_streams }) => {
     state['realm_default_streams'] = ascending(default_streams);
   },
-  'channel_folder/add': (state, { channel_folder }) => {
-    state['channel_folders'][channel_folder.id] = channel_folder;
-  },
-  'channel_folder/update': (state, { channel_folder_id, data }) => {
-    Object.assign(state['channel_folders'][channel_folder_id], data);
-  },
-  'channel_folder/reorder': (state, { order }) => {
-    for (const [place, id] of order.entries()) state['channel_folders'][id].order = place;
-  },
-  'drafts/add': (state, { drafts }) => {
-    for (const draft of drafts) state['drafts'][draft.id] = draft;
-  },
-  'drafts/update': (state, { draft }) => {
-    state['drafts'][draft.id] = draft;
-  },
-  'drafts/remove': (state, { draft_id }) => {
-    delete state['drafts'][draft_id];
-  },
-  'saved_snippets/add': (state, { saved_snippet }) => {
-    state['saved_snippets'][saved_snippet.id] = saved_snippet;
-  },
-  'saved_snippets/update': (state, { saved_snippet }) => {
-    state['saved_snippets'][saved_snippet.id] = saved_snippet;
-  },
-  'saved_snippets/remove': (state, { saved_snippet_id }) => {
-    delete state['saved_snippets'][saved_snippet_id];
-  },
-  'scheduled_messages/add': (state, { scheduled_messages }) => {
-    for (const message of scheduled_messages) state['scheduled_messages'][message.scheduled_message_id] = message;
-  },
-  'scheduled_messages/update': (state, { scheduled_message }) => {
-    state['scheduled_messages'][scheduled_message.scheduled_message_id] = scheduled_message;
-  },
-  'scheduled_messages/remove': (state, { scheduled_message_id }) => {
-    delete state['scheduled_messages'][scheduled_message_id];
-  },
-  'reminders/add': (state, { reminders }) => {
-    for (const reminder of reminders) state['reminders'][reminder.reminder_id] = reminder;
-  },
-  'reminders/remove': (state, { reminder_id }) => {
-    delete state['reminders'][reminder_id];
-  },
   message: (state, { message, flags }) => {
     addMessage(state, message, flags);
     for (const channel of message.stream_id === undefined ? [] : everywhere(state, message.stream_id)) {
@@ -389,6 +240,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
 };
 
+const RULES = gather([SHARED_RULES, ...FEATURES.map(({ rules }) => rules)]);
+
 /** Returns the name of a channel, which is its key in the list of muted topics. */
 const nameOf = (state: ClientState, channelId: number): string | undefined => everywhere(state, channelId)[0]?.name;
 
@@ -418,7 +271,7 @@ function addMessage(state: ClientState, message: Json, flags: readonly string[])
 /** The lists in which a client keeps channels. */
 export const CHANNEL_LISTS = ['streams', 'subscriptions', 'unsubscribed', 'never_subscribed'];
 
-/** Returns the entries of a channel in all lists. */
+/** Returns the entries of a channel in all lists of channels. */
 function everywhere(state: ClientState, channelId: number): Json[] {
   return CHANNEL_LISTS.map((list) => (state[list] as ById)[channelId]).filter((channel) => channel !== undefined);
 }

@@ -1,8 +1,8 @@
 import { type ClientBase, escapeLiteral } from 'pg';
-import type { Realm } from './server.ts';
+import type { Organization } from './server.ts';
 
 /** An organization. The names of its objects contain its subdomain. */
-type Named = Pick<Realm, 'id' | 'subdomain'>;
+type Named = Pick<Organization, 'id' | 'subdomain'>;
 
 interface Column {
   readonly table: string;
@@ -16,7 +16,7 @@ interface Column {
   readonly isKey: boolean;
 }
 
-/** Distance between the ids of two copies. Larger than the range of ids in one organization. */
+/** Difference between the ids of a row in two neighboring copies. Larger than the range of ids in one organization. */
 const APART = 100_000;
 /** Start of all id sequences. Leaves space for copies with lower ids. */
 const FIRST_ID = 100_000_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /**
  * Environment variable with the path of a data directory that contains an empty, migrated database. Set for all processes of a
- * run.
+ * test run.
  */
 const TEMPLATE = 'CHAT_TEST_TEMPLATE';
 
@@ -12,20 +12,20 @@ export const useTemplate = (dataDir: string): void => {
   process.env[TEMPLATE] = dataDir;
 };
 
-/** Environment variable with the path of the folder for all files that a run creates. Set for all processes of the run. */
+/** Environment variable with the path of the folder for all files that a test run creates. Set for all processes of the run. */
 const FOLDER = 'CHAT_TEST_FOLDER';
 
 /** The in-memory file system of Linux. */
 const IN_MEMORY = '/dev/shm';
 /**
- * Minimum free memory, in bytes, for data directories in memory. A run has about 20 of them at a time, of 40 MB each. The rest
- * is for other processes.
+ * Minimum free memory, in bytes, for data directories in memory. A test run has about 20 of these directories at a time, of 40
+ * MB each. The remaining memory is for other processes.
  */
 const ROOMY_BYTES = 4 * 2 ** 30;
 
 /**
- * Creates a folder for all files of a run. The folder is in memory if enough memory is free, because copying the template to a
- * disk takes ten times as long. TMPDIR overrides the location.
+ * Creates a folder for all files of a test run. The folder is in memory if enough memory is free, because copying the template
+ * to a disk takes ten times as long. TMPDIR overrides the location.
  *
  * @returns A function that removes the folder.
  */
@@ -46,9 +46,6 @@ function isRoomy(path: string): boolean {
 export function newDataDir(): string {
   const dataDir = mkdtempSync(join(process.env[FOLDER] ?? tmpdir(), 'chat-test-'));
   const template = process.env[TEMPLATE];
-  if (template !== undefined && existsSync(template)) {
-    const isData = (path: string) => !path.endsWith('.sock') && !path.endsWith('.log');
-    cpSync(template, dataDir, { recursive: true, filter: isData });
-  }
+  if (template !== undefined && existsSync(template)) cpSync(template, dataDir, { recursive: true });
   return dataDir;
 }

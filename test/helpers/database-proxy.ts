@@ -1,15 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A proxy in front of PostgreSQL that detects commits and can close all connections right after one. */
+/** A proxy in front of PostgreSQL that detects commits and can close all connections right after a commit. */
 export interface DatabaseProxy extends AsyncDisposable {
   /** Database URL that leads through the proxy. */
   readonly url: string;
   /**
    * Makes the proxy forward the reply to the next commit and then close all connections. New connections are refused until
    * `mend`.
+   *
+   * @param isReplyLost Whether the proxy closes the connections without forwarding the reply.
    */
-  arm(): void;
+  arm(isReplyLost?: boolean): void;
   /** Drops all data in both directions. All connections stay open until `mend`. */
   swallow(): void;
   /** Resumes forwarding. @returns Whether connections were closed because of `arm`. */
@@ -78,6 +80,7 @@ export async function startDatabaseProxy(
   const target = new URL(databaseUrl);
   const open = new Set<() => void>();
   let isArmed = false;
+  let losesReply = false;
   let isCut = false;
   let isSilent = false;
   const cutAll = () => {
@@ -120,8 +123,9 @@ export async function startDatabaseProxy(
     upstream.on('data', (bytes) => {
       if (isCut || isSilent) return;
       told(bytes);
-      client.write(bytes);
-      if (committed && !inTransaction) {
+      const isCommitted = committed && !inTransaction;
+      if (!(isCommitted && isArmed && losesReply)) client.write(bytes);
+      if (isCommitted) {
         committed = false;
         if (isArmed) cutAll();
       }
@@ -133,8 +137,9 @@ export async function startDatabaseProxy(
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: url.href,
-    arm() {
+    arm(isReplyLost = false) {
       isArmed = true;
+      losesReply = isReplyLost;
     },
     swallow() {
       isSilent = true;

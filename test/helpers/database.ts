@@ -23,6 +23,36 @@ export async function createDatabase(serverUrl: string, options = ''): Promise<T
   };
 }
 
+/**
+ * Environment variable with the name of a migrated database without rows, on the server of DATABASE_URL. Set for all processes
+ * of a test run on PostgreSQL.
+ */
+const TEMPLATE = 'CHAT_TEST_DATABASE';
+
+/**
+ * Creates the database that `createMigratedDatabase` copies, because the migrations take ten times as long as a copy.
+ *
+ * @param migrateAt Migrates the database with the URL, and leaves no connection open.
+ * @returns A function that drops it.
+ */
+export async function openTemplateDatabase(
+  serverUrl: string,
+  migrateAt: (url: string) => Promise<void>,
+): Promise<() => Promise<void>> {
+  const database = await createDatabase(serverUrl);
+  await migrateAt(database.url);
+  process.env[TEMPLATE] = nameOf(database);
+  return async () => database[Symbol.asyncDispose]();
+}
+
+/** Creates a database with the tables of the service. Outside of test runs it is empty, and the service migrates it. */
+export function createMigratedDatabase(serverUrl: string): Promise<TestDatabase> {
+  const template = process.env[TEMPLATE];
+  return createDatabase(serverUrl, template === undefined ? '' : `TEMPLATE ${template}`);
+}
+
+const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);
+
 async function administer(serverUrl: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();

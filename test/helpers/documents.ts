@@ -9,15 +9,19 @@ const times = (count: number, make: (i: number) => string) =>
 export const nested = (depth: number): string =>
   depth === 1 ? '__typename' : `viewer { ${'botOwner { '.repeat(depth - 2)}id ${'} '.repeat(depth - 1)}`;
 
-/** Functions that return a document with exactly `size` of one limited quantity and little of all others. Keyed by limit. */
+/**
+ * Functions that return a document, by the name of a limit. The document has exactly `size` of the limited quantity, such as
+ * tokens, and little of all other quantities.
+ */
 export const documentOf: Readonly<Record<Limit, (size: number) => string>> = {
   // Members cannot reorder folders, so the mutation changes nothing.
   tokens: (size) => {
-    const frame = 'mutation ( $ o : [ ID ! ] ! = [ ] ) { reorder ( input : { order : $ o } ) { __typename } }'.split(
-      ' ',
-    );
+    const frame =
+      'mutation ( $ o : [ ID ! ] ! = [ ] ) { reorder ( input : { channelFolderIds : $ o } ) { __typename } }'.split(
+        ' ',
+      );
     const list = times(size - frame.length, () => '1');
-    return `mutation ($o: [ID!]! = [${list}]) { reorderChannelFolders(input: { order: $o }) { __typename } }`;
+    return `mutation ($o: [ID!]! = [${list}]) { reorderChannelFolders(input: { channelFolderIds: $o }) { __typename } }`;
   },
   depth: (size) => `{ ${nested(size)} }`,
   aliases: (size) => `{ ${times(size, (i) => `a${i}: __typename`)} }`,

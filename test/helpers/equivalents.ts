@@ -1,14 +1,21 @@
 import { expect } from 'vitest';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
+import { FEATURES } from './features.ts';
 import type { Json } from './http.ts';
 import type { Person, RestReply } from './person.ts';
-import { type Organization, organization } from './server.ts';
+import { createOrganization, type Organization } from './server.ts';
 
-/** Outcome of one act: success, or the error code and message, which are the same in both APIs. */
-export type Outcome = { readonly code: string; readonly message: string } | 'success';
+/** Outcome of a change: success, or the error code, which is the same in both APIs. Each API has messages in its own words. */
+export type Outcome = { readonly code: string } | 'success';
+
+/** Lists of objects in the reply to a registration, with the key field of their objects. The features declare them. */
+const LISTS = FEATURES.flatMap(({ lists = {} }) => Object.entries(lists));
+/** Returns the kind of the objects in a list. Events use the same word for one such object. */
+const kindIn = (list: string) => list.replace(/s$/, '');
 
 /** Kinds of objects, by the keys of events and state that hold their ids. */
 const KINDS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(LISTS.map(([list]) => [`${kindIn(list)}_id`, kindIn(list)])),
   ...{
     user_id: 'user',
     user_ids: 'user',
@@ -20,23 +27,21 @@ const KINDS: Readonly<Record<string, string>> = {
   ...{ subscribers: 'user', stream_id: 'channel', stream_ids: 'channel', default_streams: 'channel', to: 'channel' },
   ...{ realm_default_streams: 'channel', folder_id: 'folder', channel_folder_id: 'folder', order: 'folder' },
   ...{ members: 'user', group_id: 'group', direct_subgroup_ids: 'group', direct_subgroups: 'group' },
-  ...{ draft_id: 'draft', saved_snippet_id: 'snippet' },
-  ...{ scheduled_message_id: 'scheduled message' },
+  reminder_target_message_id: 'message',
 };
 /** Kinds of objects whose key is just `id`, by the name of the enclosing key. */
 const OWN_ID: Readonly<Record<string, string>> = {
-  ...{ channel_folder: 'folder', channel_folders: 'folder', draft: 'draft', drafts: 'draft' },
-  ...{ saved_snippet: 'snippet', saved_snippets: 'snippet', group: 'group', realm_user_groups: 'group' },
+  ...Object.fromEntries(LISTS.flatMap(([list]) => [list, kindIn(list)].map((key) => [key, kindIn(list)]))),
+  ...{ channel_folder: 'folder', channel_folders: 'folder', group: 'group', realm_user_groups: 'group' },
   ...{ fields: 'field', custom_profile_fields: 'field', custom_profile_field: 'field' },
 };
 /** Keys whose values are or contain times, which differ between the two organizations. */
 const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated', 'server_timestamp', 'muted_topics'];
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-/** Data groups of the registration's response that the tested acts can change. */
+/** Data groups of the registration's response that the tested changes can affect. */
 const GROUPS = [
-  ...['realm_user', 'stream', 'subscription', 'default_streams', 'channel_folders', 'drafts', 'saved_snippets'],
-  ...['scheduled_messages', 'user_topic', 'realm_emoji', 'custom_profile_fields', 'realm_user_groups'],
-  'realm_bot',
+  ...['realm_user', 'stream', 'subscription', 'default_streams', 'user_topic', 'realm_emoji'],
+  ...['custom_profile_fields', 'realm_bot', ...LISTS.map(([list]) => list)],
 ];
 
 /** One of two equivalent organizations. Replaces values that necessarily differ between them with names. */
@@ -44,7 +49,7 @@ export class EquivalentOrganization {
   readonly people: Organization;
   readonly #names = new Map<string, string>();
   readonly #listeners: Person[];
-  /** The queue of each listener, and the last event id that was read. */
+  /** The event queues of the owner, the member and the guest, each with the last event id that was read. */
   #queues: { person: Person; id: string; readThrough: number }[] = [];
 
   private constructor(people: Organization) {
@@ -53,7 +58,7 @@ export class EquivalentOrganization {
   }
 
   static async make(): Promise<EquivalentOrganization> {
-    const twin = new EquivalentOrganization(await organization());
+    const twin = new EquivalentOrganization(await createOrganization());
     for (const role of ['owner', 'administrator', 'moderator', 'member', 'guest', 'bot'] as const) {
       twin.name('user', twin.people[role].id, role);
     }
@@ -76,7 +81,7 @@ export class EquivalentOrganization {
     );
   }
 
-  /** Reads the events of the owner, the member and the guest since `listen` or the previous call. */
+  /** Reads the events of the owner, the member and the guest since the previous call, or since `listen` was called. */
   async received(): Promise<Json> {
     const events = await Promise.all(
       this.#queues.map(async (queue) => {
@@ -92,17 +97,9 @@ export class EquivalentOrganization {
   async state(): Promise<Json> {
     const parameters = { fetch_event_types: GROUPS, include_subscribers: 'true' };
     const replies = await Promise.all(this.#listeners.map((person) => person.register(parameters)));
+    const missing = LISTS.filter(([list]) => replies.every((reply) => !(list in reply)));
+    if (missing.length > 0) throw new Error(`No state has these lists: ${missing.map(([list]) => list).join(', ')}`);
     return this.canonical(replies.map(({ queue_id: _, last_event_id: _id, ...state }) => state));
-  }
-
-  /** Returns an error message with ids replaced by names. */
-  message(text: string): string {
-    return text
-      .replaceAll(UUID, 'some queue')
-      .replaceAll(/(?<=\bUser )\d+/g, (id) => this.#names.get(`user ${id}`) ?? id)
-      .replaceAll(/(?<=\bUser group )\d+/g, (id) => this.#names.get(`group ${id}`) ?? id)
-      .replaceAll(/(?<=\bField id )\d+/g, (id) => this.#names.get(`field ${id}`) ?? id)
-      .replaceAll(/(?<=\bID:? )\d+/g, (id) => this.#nameOfAny(Number(id)) ?? id);
   }
 
   canonical(value: Json, key = '', parent = ''): Json {
@@ -139,7 +136,7 @@ export class EquivalentOrganization {
     // The placeholder for a hidden or erased address.
     const own = /^user(\d+)@users\.invalid$/.exec(value)?.[1];
     if (own !== undefined) return value.replace(own, this.canonical(Number(own), 'user_id'));
-    return value.replaceAll(this.people.realm.subdomain, 'twin');
+    return value.replaceAll(this.people.organization.subdomain, 'twin');
   }
 
   #canonicalNumber(value: number, key: string, parent: string): Json {
@@ -153,14 +150,9 @@ export class EquivalentOrganization {
     this.name(kind, value, `number ${this.#names.size}`);
     return this.#names.get(`${kind} ${value}`);
   }
-
-  #nameOfAny(id: number): string | undefined {
-    const entry = [...this.#names].find(([name]) => name.endsWith(` ${id}`));
-    return entry?.[1];
-  }
 }
 
-/** Checks that the API reference declares this mutation as the equivalent of the endpoint at an address. */
+/** Checks that the API reference declares a mutation as the equivalent of the endpoint with this method and address. */
 export function expectDeclared(method: string, address: string, mutation: string): void {
   const declared = routes
     .filter(
@@ -170,20 +162,20 @@ export function expectDeclared(method: string, address: string, mutation: string
   expect(declared, `${method} ${address}`).toContain(mutation);
 }
 
-/** The same act over REST and over GraphQL. Each function receives the `World` of its organization. */
+/** A change that can be made over REST and over GraphQL. Each function receives the `World` of its organization. */
 export interface Act<W> {
   readonly rest: (world: W) => Promise<RestReply>;
-  /** Resolves with the value of the mutation's union, or with the whole response if it has errors outside the union. */
+  /** Resolves with the mutation's result, which is a union, or with the whole response if it has errors outside the union. */
   readonly graphql: (world: W) => Promise<Json>;
   /** Expected error code over both APIs. Default: success. */
   readonly code?: string;
 }
 
 /**
- * Checks that each act has the same outcome, events and state over REST in one organization and over GraphQL in an
- * equivalent one.
+ * Makes each change over REST in one organization, and over GraphQL in an equivalent one. Checks that both have the same
+ * outcome, events and state.
  *
- * @param furnish Creates and names the objects that the acts need, in each organization.
+ * @param furnish Creates and names the objects that the changes need, in each organization.
  */
 export async function expectParity<W>(
   furnish: (twin: EquivalentOrganization) => Promise<W>,
@@ -198,24 +190,21 @@ export async function expectParity<W>(
   ];
   await Promise.all(twins.map((twin) => twin.listen()));
   for (const [name, { rest, graphql, code }] of Object.entries(acts)) {
-    const byRest = ofRest(left, await rest(leftWorld));
-    const byGraphql = ofGraphql(right, await graphql(rightWorld));
+    const byRest = ofRest(await rest(leftWorld));
+    const byGraphql = ofGraphql(await graphql(rightWorld));
     expect(byGraphql, name).toEqual(byRest);
     if (code === undefined) expect(byRest, name).toBe('success');
     else expect(byRest, name).toMatchObject({ code });
-    // Events of a refused act, if any, are compared with those of the next successful one.
+    // Events of a refused change, if any, are compared with those of the next successful one.
     if (code === undefined) expect(await right.received(), name).toEqual(await left.received());
   }
   expect(await right.received(), 'the refusals').toEqual(await left.received());
   expect(await right.state()).toEqual(await left.state());
 }
 
-function ofRest(twin: EquivalentOrganization, { status, body }: RestReply): Outcome {
-  return status === 200 ? 'success' : { code: body.code, message: twin.message(body.msg) };
-}
+const ofRest = ({ status, body }: RestReply): Outcome => (status === 200 ? 'success' : { code: body.code });
 
-function ofGraphql(twin: EquivalentOrganization, result: Json): Outcome {
-  const failure = result.errors?.[0];
-  if (failure !== undefined) return { code: failure.extensions.code, message: twin.message(failure.message) };
-  return result.code === undefined ? 'success' : { code: result.code, message: twin.message(result.message) };
+function ofGraphql({ errors, code }: Json): Outcome {
+  if (errors?.[0] !== undefined) return { code: errors[0].extensions.code };
+  return code === undefined ? 'success' : { code };
 }

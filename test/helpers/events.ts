@@ -5,13 +5,13 @@ import { WebSocket } from 'ws';
 import { type Json, open } from './http.ts';
 
 /** Maximum wait for an event, in milliseconds. Long enough while other tests run on the same machine. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 60_000;
 
 export interface StreamOptions {
   readonly queueId: string;
-  /** Position to start from. Default: the acknowledged position. */
+  /** Position in the event log after which the stream starts. Default: the last acknowledged position of the queue. */
   readonly after?: number | undefined;
-  /** Default: WebSocket. */
+  /** Transport of the stream. Default: WebSocket. */
   readonly transport?: 'ws' | 'sse' | undefined;
   /** Whether `next` returns heartbeats. Otherwise they are skipped. */
   readonly heartbeats?: boolean | undefined;
@@ -80,13 +80,13 @@ export class EventStream implements AsyncDisposable {
   /**
    * Returns the next event with the selected fields.
    *
-   * @throws {Error} If the stream ends, or no event arrives in 10 seconds.
+   * @throws {Error} If the stream ends, or no event arrives in a minute.
    */
   async next(): Promise<Json> {
     return (await this.#next('an event')).event;
   }
 
-  /** Returns the next `count` events. @throws {Error} If the stream ends, or 10 seconds pass without an event. */
+  /** Returns the next `count` events. @throws {Error} If the stream ends, or a minute passes without an event. */
   async take(count: number): Promise<Json[]> {
     const taken: Json[] = [];
     while (taken.length < count) taken.push((await this.#next(`event ${taken.length + 1} of ${count}`)).event);

@@ -9,7 +9,7 @@ export interface ExecutedFunction {
   /** Path in `src`. */
   readonly file: string;
   readonly line: number;
-  /** Empty if the function has no name. */
+  /** Name of the function. Empty if the function has no name. */
   readonly name: string;
 }
 

@@ -12,10 +12,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { readConfig } from '../../src/platform/config.ts';
+import { type Config, readConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/client.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { openRunFolder, useTemplate } from './data-dir.ts';
+import { openTemplateDatabase } from './database.ts';
 import { ServerProcess } from './process.ts';
 
 declare module 'vitest' {
@@ -30,7 +31,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, 'node_modules/.cache/tests');
 /** Environment variable with the folder in which Node caches compiled modules. */
 const COMPILE_CACHE = 'NODE_COMPILE_CACHE';
-/** Age at which cached files are removed: longer than any run. */
+/** Age in milliseconds at which cached files are removed: longer than any run. */
 const STALE_MS = 86_400_000;
 
 /** Lowest pino level that counts as an error. */
@@ -45,6 +46,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   process.env[COMPILE_CACHE] ??= join(CACHE, 'compiled');
   const removeFolder = openRunFolder();
   useTemplate(await findTemplate());
+  const { DATABASE_URL } = process.env;
+  const dropTemplate = DATABASE_URL ? await openTemplateDatabase(DATABASE_URL, migrateAt) : undefined;
   const server = await ServerProcess.start();
   project.provide('server', { url: server.url, dataDir: server.dataDir });
   return async () => {
@@ -52,6 +55,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const lines = server.log().trimEnd().split('\n');
     const errors = lines.filter(isError);
     await server[Symbol.asyncDispose]();
+    await dropTemplate?.();
     removeFolder();
     if (code !== 0) throw new Error(`The server ended with ${code ?? 'a signal'}:\n${lines.slice(-20).join('\n')}`);
     // No input may cause an error in the log.
@@ -68,10 +72,7 @@ async function findTemplate(): Promise<string> {
   if (existsSync(template)) return template;
   mkdirSync(CACHE, { recursive: true });
   const made = mkdtempSync(join(CACHE, 'making-'));
-  const config = readConfig({ DATA_DIR: made });
-  const database = await openDatabase(config);
-  await migrate(config, database);
-  await database.close();
+  await migrated(readConfig({ DATA_DIR: made }));
   try {
     // The rename is atomic, even if a run is interrupted.
     renameSync(made, template);
@@ -83,6 +84,18 @@ async function findTemplate(): Promise<string> {
   for (const name of readdirSync(CACHE)) dropIfStale(join(CACHE, name));
   return template;
 }
+
+async function migrated(config: Config): Promise<void> {
+  const database = await openDatabase(config);
+  try {
+    await migrate(config, database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Creates the tables in a database of PostgreSQL. The key is for no data. */
+const migrateAt = (url: string) => migrated(readConfig({ DATABASE_URL: url, SECRET_KEY: '0'.repeat(64) }));
 
 /** Removes a cached folder if it is too old to be in use by another run. */
 function dropIfStale(path: string): void {

@@ -10,21 +10,21 @@ import {
   isRequiredArgument,
   isUnionType,
 } from 'graphql';
-import { ALL_CALLS, gather } from './calls/all.ts';
+import { FEATURES, gather } from './features.ts';
 import { globalId } from './global-ids.ts';
 import type { Parameters } from './person.ts';
 import type { Names } from './scene.ts';
 
 const QUERIES = gather<(names: Names) => readonly Parameters[]>([
   { node: (names) => nodeIds(names).map((id) => ({ id })), nodes: (names) => [{ ids: nodeIds(names) }] },
-  ...ALL_CALLS.map(({ queries }) => queries),
+  ...FEATURES.map(({ queries }) => queries),
 ]);
-const MUTATIONS = gather(ALL_CALLS.map(({ mutations }) => mutations));
-const CALLERS = gather(ALL_CALLS.map(({ callers }) => callers));
+const MUTATIONS = gather(FEATURES.map(({ mutations }) => mutations));
+const CALLERS = gather(FEATURES.map(({ callers }) => callers));
 
 /** Returns the global ids of one object of each type that `Query.node` can return. */
 export const nodeIds = (names: Names): string[] =>
-  Object.entries(gather(ALL_CALLS.map(({ nodes }) => nodes?.(names)))).map(([type, id]) => globalId(type, id));
+  Object.entries(gather(FEATURES.map(({ nodes }) => nodes?.(names)))).map(([type, id]) => globalId(type, id));
 
 /** A root field and its arguments. */
 export interface GraphQLCall {
@@ -36,11 +36,11 @@ export interface GraphQLCall {
 }
 
 /** Expected errors of calls that need an external service that is not configured. Other tests cover their success. */
-export const REFUSALS = gather(ALL_CALLS.map(({ refusals }) => refusals));
+export const REFUSALS = gather(FEATURES.map(({ refusals }) => refusals));
 
 /**
  * Calls of every field of `Query` and `Mutation`, in an order in which the organization's owner can make them. Together they
- * set each argument and each input field. With names of nonexistent objects they must be refused or have no effect.
+ * set each argument and each input field that is not deprecated. With names of nonexistent objects they must be refused or have no effect.
  */
 export const GRAPHQL_CALLS: Readonly<Record<string, (names: Names) => readonly GraphQLCall[]>> = {
   ...Object.fromEntries(
@@ -102,11 +102,12 @@ function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: numbe
   return `{ ${fields.length === 0 ? '__typename' : fields.join(' ')} }`;
 }
 
-/** Returns every field of an input type and of all input types nested in it: "DraftInput.content", … */
+/** Returns the fields of an input type and of its nested input types, except deprecated ones: "DraftInput.content", … */
 export function inputFieldsOf(type: GraphQLInputType, seen = new Set<string>()): Set<string> {
   const named = getNamedType(type);
   if (!isInputObjectType(named)) return seen;
   for (const field of Object.values(named.getFields())) {
+    if (field.deprecationReason != null) continue;
     const name = `${named.name}.${field.name}`;
     if (!seen.has(name)) inputFieldsOf(field.type, seen.add(name));
   }

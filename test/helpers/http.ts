@@ -21,6 +21,16 @@ export interface Sent {
 
 const agent = new Agent({ keepAlive: true });
 
+/** Closes the idle connections to a server. A server that stops would wait a second for further requests on them. */
+export function closeIdleConnections(url: string): void {
+  const { hostname: host, port } = new URL(url);
+  const sockets = agent.freeSockets[agent.getName({ host, port: Number(port) })] ?? [];
+  for (const socket of [...sockets]) socket.destroy();
+}
+
+/** Codes of errors of a connection that the server has closed. */
+const CLOSED: readonly unknown[] = ['ECONNRESET', 'EPIPE'];
+
 /** Sends one request with any Host header. The caller reads the body of the response. */
 export async function open(url: string, sent: Sent): Promise<IncomingMessage> {
   for (;;) {
@@ -35,7 +45,7 @@ export async function open(url: string, sent: Sent): Promise<IncomingMessage> {
       return await promise;
     } catch (error) {
       // The server closed the idle connection before it read the request, so the request is sent again.
-      if (outgoing.reusedSocket && (error as { code?: unknown }).code === 'ECONNRESET') continue;
+      if (outgoing.reusedSocket && CLOSED.includes((error as { code?: unknown }).code)) continue;
       throw error;
     }
   }

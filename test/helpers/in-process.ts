@@ -9,11 +9,12 @@ import { openControl } from '../../src/server/operator/control.ts';
 import { serve } from '../../src/server/serve.ts';
 import { startApp } from '../../src/server/start.ts';
 import { newDataDir } from './data-dir.ts';
+import { closeIdleConnections } from './http.ts';
 
 export interface InProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => Date;
-  /** Default: a silent logger. */
+  /** Logger of the service. Default: a silent logger. */
   readonly log?: Logger;
 }
 
@@ -27,9 +28,24 @@ export interface InProcess extends AsyncDisposable {
   readonly dataDir: string;
   /** Runs `work` and returns the SQL of every query made meanwhile. */
   queriesOf(work: () => Promise<unknown>): Promise<string[]>;
+  /** Runs `work` and returns the number of table rows and index entries that the database read meanwhile, by table. */
+  rowsReadBy(work: () => Promise<unknown>): Promise<ReadonlyMap<string, number>>;
 }
 
 const LOOKED_AT_BY_ITSELF = /^\s*SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY/;
+
+/** Tables that the log reader of this process reads once a second. */
+const OF_THE_LOG: ReadonlySet<string> = new Set(['event_counter', 'log_epoch']);
+
+/** Returns the number of table rows and index entries that the database has read since its start, by table. */
+async function rowsRead({ db }: App): Promise<ReadonlyMap<string, number>> {
+  // Otherwise PostgreSQL updates these numbers at most once a second.
+  await db.$queryRaw`SELECT 1 FROM pg_stat_force_next_flush()`;
+  const rows = await db.$queryRaw<{ name: string; rows: bigint }[]>`
+    SELECT t.relname::text AS name, (COALESCE(t.seq_tup_read, 0) + COALESCE(sum(i.idx_tup_read), 0))::bigint AS rows
+    FROM pg_stat_user_tables t LEFT JOIN pg_stat_user_indexes i ON i.relid = t.relid GROUP BY t.relid, t.relname, t.seq_tup_read`;
+  return new Map(rows.map(({ name, rows: read }) => [name, Number(read)]));
+}
 
 const ofToday = () => new Date();
 let clock: () => Date = ofToday;
@@ -80,9 +96,10 @@ export async function startInProcess({
     DATA_DIR: dataDir,
   });
   const running = await startApp(config, { log, ...(now !== undefined && { now }) });
-  const { app, deliveries, mail, counting, indexing, retention, close } = running;
+  const { app, deliveries, mail, counting, indexing, retention, sweeping, endUpkeep, close } = running;
   const control = await openControl(app);
   const server = await serve(running, null);
+  const url = `http://127.0.0.1:${server.port}`;
   let heard: string[] | undefined;
   const hear = (query: string) => {
     // Omits the query that the log reader of this process runs once a second.
@@ -90,11 +107,24 @@ export async function startInProcess({
   };
   app.db.$on('query' as never, (({ query }: { query: string }) => hear(query)) as never);
   app.database.onStatement(hear);
+  // Background workers would add queries of their own.
+  const stopWorkers = () =>
+    Promise.all([
+      ...[deliveries, mail, counting, indexing, retention, sweeping].map((worker) => worker.stop()),
+      endUpkeep(),
+    ]);
   return {
-    ...{ app, deliveries, mail, retention, dataDir, url: `http://127.0.0.1:${server.port}` },
+    ...{ app, deliveries, mail, retention, dataDir, url },
+    async rowsReadBy(work) {
+      await stopWorkers();
+      const before = await rowsRead(app);
+      await work();
+      const after = await rowsRead(app);
+      const read = [...after].map(([table, rows]) => [table, rows - (before.get(table) ?? 0)] as const);
+      return new Map(read.filter(([table, rows]) => rows > 0 && !OF_THE_LOG.has(table)));
+    },
     async queriesOf(work) {
-      // Background workers would add queries of their own.
-      await Promise.all([deliveries.stop(), mail.stop(), counting.stop(), indexing.stop(), retention.stop()]);
+      await stopWorkers();
       heard = [];
       await work();
       const queries = heard;
@@ -103,6 +133,7 @@ export async function startInProcess({
     },
     async [Symbol.asyncDispose]() {
       control.close();
+      closeIdleConnections(url);
       await server.close();
       await close();
       rmSync(dataDir, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose';
 import { SomebodysBrowser } from './browser.ts';
 import type { Person } from './person.ts';
-import { type Organization, organization } from './server.ts';
+import { createOrganization, type Organization } from './server.ts';
 import type { Served } from './service.ts';
 import { startVideoProvider } from './video-provider.ts';
 
@@ -19,8 +19,9 @@ export interface Integrated<S extends Served = Served> extends AsyncDisposable {
 }
 
 /**
- * Starts a service with both integrations. @param start `startService`, or `startInProcess` for tests that inspect
- * internals.
+ * Starts a service with sign-in by JSON web tokens and a provider of video calls.
+ *
+ * @param start `startService`, or `startInProcess` for tests that inspect internals.
  */
 export async function startIntegrated<S extends Served>(
   start: (options: { readonly env: Readonly<Record<string, string>> }) => Promise<S>,
@@ -30,7 +31,7 @@ export async function startIntegrated<S extends Served>(
   const service = await start({ env: { ...provider.env, JWT_AUTH_KEYS: JSON.stringify(keys) } });
   return {
     service,
-    house: await organization({}, { on: service, subdomain: SUBDOMAIN }),
+    house: await createOrganization({}, { on: service, subdomain: SUBDOMAIN }),
     tokenOf: (claims, secret = JWT_SECRET) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
     async allowCalls(person) {

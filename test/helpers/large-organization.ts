@@ -7,11 +7,11 @@ export const LARGE = { channels: 300, topicsEach: 20, conversations: 60, message
 /**
  * Fills an organization directly in the database: channels, conversations and unread messages in the reader's sidebar.
  *
- * @param realmId Organization of the reader and the sender.
+ * @param organizationId Organization of the reader and the sender.
  */
 export async function fillOrganization(
   run: Run,
-  { realmId, readerId, senderId }: { realmId: number; readerId: number; senderId: number },
+  { organizationId, readerId, senderId }: { organizationId: number; readerId: number; senderId: number },
 ): Promise<void> {
   const { channels, topicsEach, conversations, messages } = LARGE;
   await run(
@@ -28,7 +28,7 @@ export async function fillOrganization(
                           client_name, sent_at, sent_event_id, send_token)
      SELECT $1::int, nextval('message_id_seq'), $4::int, id, id, 'topic ' || t, 'hello', '<p>hello</p>', 'test', now(), 1, 1
      FROM made, generate_series(1, $5::int) AS t`,
-    [realmId, channels, readerId, senderId, topicsEach],
+    [organizationId, channels, readerId, senderId, topicsEach],
   );
   await run(
     `WITH people AS (
@@ -45,7 +45,7 @@ export async function fillOrganization(
                           sent_event_id, send_token)
      SELECT $1::int, nextval('message_id_seq'), $4::int, id, 'hello', '<p>hello</p>', 'test', now(), 1, 1
      FROM made, generate_series(1, $5::int) AS n`,
-    [realmId, conversations, readerId, senderId, Math.ceil((messages - channels * topicsEach) / conversations)],
+    [organizationId, conversations, readerId, senderId, Math.ceil((messages - channels * topicsEach) / conversations)],
   );
 }
 
@@ -56,13 +56,13 @@ export const FIRST_SCREEN = `mutation {
     organization { id name }
     subscriptions(first: 300) { totalCount nodes {
       id color isMuted pinToTop unreadCount unreadMentionCount
-      channel { id name isPrivate topics(first: 5) { nodes { id name isResolved viewerVisibility unreadCount
+      channel { id name privacy topics(first: 5) { nodes { id name isResolved viewerVisibility unreadCount
         lastMessage { id content sentAt } } } }
     } }
     directConversations(first: 60) { totalCount nodes {
       id unreadCount participants { id fullName avatarUrl } lastMessage { id content sentAt }
     } }
-    messages(anchor: { place: FIRST_UNREAD }, first: 50, last: 50) { nodes {
+    messages(anchor: { place: FIRST_UNREAD }, countBefore: 50, countAfter: 50) { nodes {
       id content renderedContent topicName topic { id name } sentAt lastEditedAt viewerHasRead viewerHasStarred
       sender { id fullName avatarUrl } channel { id name }
       reactionGroups { emojiName emojiCode count viewerHasReacted }

@@ -8,7 +8,7 @@ import type { Run } from './large-organization.ts';
  */
 export async function lengthenLog(
   run: Run,
-  realmId: number,
+  organizationId: number,
   { count, of }: { count: number; of: readonly number[] },
 ): Promise<void> {
   await run(
@@ -20,6 +20,6 @@ export async function lengthenLog(
             e.public_channel_id, 1
      FROM counter CROSS JOIN generate_series(1, $2::int) AS n
      JOIN event e ON e.realm_id = $1::int AND e.id = ($3::bigint[])[1 + (n - 1) % cardinality($3::bigint[])]`,
-    [realmId, count, of],
+    [organizationId, count, of],
   );
 }

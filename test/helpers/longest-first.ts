@@ -8,12 +8,13 @@ const ROOT = new URL('..', import.meta.url).pathname;
  * that mostly wait and files that mostly compute alternate, to keep the processors busy.
  */
 const LONGEST = [
-  ...['api/hostile-requests', 'suites/replay', 'events/event-queue', 'messages/fetching', 'clients/resume'],
-  ...['messages/topics', 'api/graphql-ws', 'suites/idempotency', 'platform/database-permits', 'server/html-pages'],
-  ...['api/connection-limits', 'messages/edit-recipients', 'api/socket-limits', 'messages/scheduled-messages'],
-  ...['platform/mail', 'messages/message-flags', 'api/schema', 'administration/deactivation', 'people/custom-emoji'],
-  ...['api/persisted-documents', 'suites/hidden-addresses', 'platform/migrations', 'suites/fuzz'],
-  ...['administration/user-groups'],
+  ...['api/hostile-requests', 'suites/replay', 'events/event-queue', 'clients/resume', 'suites/idempotency'],
+  ...['server/html-pages', 'suites/totals', 'api/graphql-ws', 'server/registration-with-state', 'platform/mail'],
+  ...['messages/message-flags', 'messages/search-writing-systems', 'api/socket-limits', 'platform/migrations'],
+  ...['messages/fetching', 'messages/scheduled-messages', 'messages/message-retention', 'api/connection-limits'],
+  ...['suites/fuzz', 'messages/topics', 'administration/deactivation', 'messages/message-edits', 'platform/names'],
+  ...['messages/edit-recipients', 'suites/hidden-addresses', 'messages/topic-objects', 'suites/viewer-can'],
+  ...['api/graphql-documents', 'people/custom-emoji', 'administration/user-groups', 'api/rate-limits'],
 ].map((name) => `${name}.test.ts`);
 
 const rank = ({ moduleId }: TestSpecification): number => {

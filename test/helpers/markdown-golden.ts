@@ -1,8 +1,8 @@
 import type { Directory, RenderedMessage, RenderOptions } from '../../src/markdown/types.ts';
 
-/** One case of the dialect: the Markdown source and the expected HTML. */
+/** A test case of the Markdown dialect: the source and the expected HTML. */
 export interface Golden {
-  /** The construct and its category. */
+  /** Category and construct that the case tests, such as "blocks: quote". */
   readonly row: string;
   readonly source: string;
   readonly html: string;
@@ -34,7 +34,7 @@ const latest = new Map([
 
 /** The users, groups and channels that the golden texts mention. */
 export const directory: Directory = {
-  realmUrl: 'https://chat.example.org',
+  organizationUrl: 'https://chat.example.org',
   emptyTopicName: 'general chat',
   userNamed: (name) => users.find(({ fullName }) => fullName.toLowerCase() === name.toLowerCase()),
   userWithId: (userId) => users.find(({ id }) => id === userId),
@@ -91,6 +91,10 @@ export const GOLDEN: readonly Golden[] = [
   row('blocks: paragraph', '  a\n   b', '<p>a<br>\n   b</p>'),
   ...[1, 2, 3, 4, 5, 6].map((n) => row('blocks: heading', `${'#'.repeat(n)} H *i*`, `<h${n}>H <em>i</em></h${n}>`)),
   row('blocks: heading', '#H', p('#H')),
+  // Only line feeds end a line. Other separators are spaces.
+  ...['\u2028', '\u2029', '\v', '\f', '\u0085'].map((separator) =>
+    row('blocks: heading', `# H${separator}*i*`, `<h1>H${separator}<em>i</em></h1>`),
+  ),
   // A heading mark without text is a paragraph.
   row('blocks: heading', '# ', p('# ')),
   row('blocks: heading', '## H ##', '<h2>H</h2>'),
@@ -406,9 +410,23 @@ export const GOLDEN: readonly Golden[] = [
       ['x—', 'https://u.org/a', ''],
       ['»', 'https://u.org', '«'],
       ['', 'https://u.org', '—x'],
+      ...['؟', '،', '؛', '۔', '।', '։', '።', '’', '›'].map((mark) => ['', 'https://u.org/a', `${mark} x`] as const),
+      ['', 'https://u.org/a', 'ལ'],
+      ['→', 'https://u.org/a', ''],
+      ['★', 'https://u.org/a', ''],
+      ['', 'https://उदाहरण.भारत/पथ', '।'],
     ] as const
   ).map(([before, url, after]) =>
     row('inline: bare link in other text', `${before}${url}${after}`, p(`${before}${link(url)}${after}`), LINKS),
+  ),
+  row(
+    'inline: bare link in other text',
+    'u.org؟ me@u.org، उदाहरण.भारत me@उदाहरण.भारत',
+    p(
+      `${link('http://u.org', 'u.org')}؟ ${link('mailto:me@u.org', 'me@u.org')}، ` +
+        `${link('http://उदाहरण.भारत', 'उदाहरण.भारत')} ${link('mailto:me@उदाहरण.भारत', 'me@उदाहरण.भारत')}`,
+    ),
+    LINKS,
   ),
   row(
     'inline: bare link in other text',
@@ -447,6 +465,26 @@ export const GOLDEN: readonly Golden[] = [
     LINKS,
   ),
   row(
+    'inline: bare link in unspaced text',
+    'http://u.org/a🚢 http://u.org/🚢',
+    p(`${link('http://u.org/a')}${emoji('ship', '1f6a2')} ${link('http://u.org/🚢')}`),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in unspaced text',
+    '🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}http://u.org',
+    p(`${emoji('england', '1f3f4-e0067-e0062-e0065-e006e-e0067-e007f')}${link('http://u.org')}`),
+    LINKS,
+  ),
+  row(
+    'inline: bare link in marks',
+    '看**http://u.org/a**看',
+    p(`看<strong>${link('http://u.org/a')}</strong>看`),
+    LINKS,
+  ),
+  row('inline: bare link', "o'brien@u.org", p(link("mailto:o'brien@u.org", "o'brien@u.org")), LINKS),
+  row('inline: bare link', "'jo@u.org'", p(`'${link('mailto:jo@u.org', 'jo@u.org')}'`), LINKS),
+  row(
     'inline: bare link in a list',
     'jo@u.org,al@u.org',
     p(['jo', 'al'].map((n) => link(`mailto:${n}@u.org`, `${n}@u.org`)).join(',')),
@@ -480,6 +518,7 @@ export const GOLDEN: readonly Golden[] = [
     'lodash@4.x',
     'icon@2x.png',
     'pkg@next.js',
+    'pkg@next.rc1',
     'a@b.c.TSX',
     'xhttp://u.org',
     'u=http://u.org',
@@ -596,6 +635,18 @@ export const GOLDEN: readonly Golden[] = [
   ),
   // Unknown mentions are literal text. No other construct is parsed within them.
   row('mentions: unknown', '@**Nobody** @_**Nobody** @*nobody*', p('@**Nobody** @_**Nobody** @*nobody*')),
+  row('mentions: unknown', '@*<time:\u2028> *', p('@*&lt;time:\u2028&gt; *')),
+  row('mentions: unknown', '@*no\u2029body*', p('@*no\u2029body*')),
+  // No name can be that long. A construct at its beginning is kept.
+  ...(
+    [
+      ['`x`', '<code>x</code>'],
+      ['<time:x>', '&lt;time:x&gt;'],
+      ['#**channel**', '<a class="stream" data-stream-id="9" href="/#narrow/channel/9-channel">#channel</a>', LINKS],
+    ] as [string, string, Golden['does']?][]
+  ).map(([start, html, does]) =>
+    row('mentions: unknown', `@*${start}${'y'.repeat(250)}*`, p(`@*${html}${'y'.repeat(250)}*`), does),
+  ),
   row(
     'mentions: start',
     '\'@**|31** "@**|31** (@**|31** {@**|31** [@**|31** /@**|31** <@**|31**',

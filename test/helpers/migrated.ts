@@ -3,7 +3,7 @@ import { type Config, readConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/client.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { newDataDir } from './data-dir.ts';
-import { createDatabase } from './database.ts';
+import { createDatabase, createMigratedDatabase } from './database.ts';
 
 export interface Migrated extends AsyncDisposable {
   readonly config: Config;
@@ -13,14 +13,15 @@ export interface Migrated extends AsyncDisposable {
 /**
  * Creates a migrated database of the kind that the run uses.
  *
- * @param options Options of CREATE DATABASE, for PostgreSQL.
+ * @param options Options of CREATE DATABASE, for PostgreSQL. With options, the database is not a copy.
  */
 export async function migratedDatabase(options = ''): Promise<Migrated> {
   const { DATABASE_URL } = process.env;
   const own = new AsyncDisposableStack();
   const dataDir = newDataDir();
   own.defer(() => rmSync(dataDir, { recursive: true, force: true }));
-  const postgres = DATABASE_URL === undefined ? undefined : own.use(await createDatabase(DATABASE_URL, options));
+  const create = (url: string) => (options === '' ? createMigratedDatabase(url) : createDatabase(url, options));
+  const postgres = DATABASE_URL === undefined ? undefined : own.use(await create(DATABASE_URL));
   const place = postgres && { DATABASE_URL: postgres.url, SECRET_KEY: 'migrated '.repeat(5) };
   const config = readConfig({ DATA_DIR: dataDir, ...place });
   const database = await openDatabase(config);

@@ -4,7 +4,7 @@ const LENGTH = 10_000;
 const of = (piece: string) => piece.repeat(Math.ceil(LENGTH / piece.length)).slice(0, LENGTH);
 const between = (open: string, piece: string, close: string) =>
   open + of(piece).slice(0, LENGTH - open.length - close.length) + close;
-/** Concatenates pieces up to `LENGTH`. Piece `i` differs from all others. */
+/** Concatenates the texts that `piece` returns for 1, 2, 3 and so on, up to `LENGTH` characters. */
 const growing = (piece: (i: number) => string) => {
   let text = '';
   for (let i = 1; text.length < LENGTH; i++) text += piece(i);
@@ -36,6 +36,10 @@ export const PATHOLOGICAL: Readonly<Record<string, string>> = {
   'one long domain': of('a.b.'),
   'domains with commas': of('a.com,'),
   'e-mail addresses that are none': of('a@'),
+  'apostrophes before a domain': between('', ".'a", '.org'),
+  'unspaced letters and apostrophes before a domain': between('', "灯灯'", '.com'),
+  'digits in the host of an address': between('a@x.', '1', '.com'),
+  'underscores before a domain': between('', "_'", 'a.org'),
   'one long e-mail address': between('', 'a.', '@a.com'),
   'times that are not closed': of('<time:'),
   'times that are none': of('<time:1 2>'),

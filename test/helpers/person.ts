@@ -94,7 +94,7 @@ export class Visitor {
   async graphqlOverSocket(query: string, variables: Parameters = {}): Promise<Json> {
     const client = webSocketClient(this);
     try {
-      const operation = { query, variables: withGlobalIds(query, variables) };
+      const operation = { query, variables: withGlobalIds(variables) };
       for await (const result of client.iterate(operation)) return result;
       throw new Error('No result came');
     } finally {
@@ -223,7 +223,7 @@ export function operationBody({
   readonly query: string;
   readonly variables: Parameters;
 }) {
-  const operation = { ...rest, query, variables: withGlobalIds(query, variables) };
+  const operation = { ...rest, query, variables: withGlobalIds(variables) };
   if (!holdsFile(operation.variables)) {
     return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(operation) };
   }

@@ -53,13 +53,17 @@ export const NO_PICTURES: Readonly<Record<string, Buffer>> = {
   'a bomb: more points than memory': black(20_000),
 };
 
-/** Returns a square PNG with one bit per pixel, encoded without sharp, which needs ten seconds for this size. */
-function black(side: number): Buffer {
+/**
+ * Returns a black PNG with one bit per pixel, encoded without sharp, which needs ten seconds for 20,000 pixels a side.
+ *
+ * @param isWhole Whether the file contains all rows. If false, it contains some bytes of the first.
+ */
+export function black(width: number, height = width, { isWhole = true } = {}): Buffer {
   const header = Buffer.alloc(13);
-  header.writeUInt32BE(side, 0);
-  header.writeUInt32BE(side, 4);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
   header[8] = 1;
-  const rows = deflateSync(Buffer.alloc(side * (1 + side / 8)));
+  const rows = deflateSync(Buffer.alloc(isWhole ? height * (1 + Math.ceil(width / 8)) : 10));
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))]);
 }

@@ -6,14 +6,17 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newDataDir } from './data-dir.ts';
-import { createDatabase } from './database.ts';
+import { createMigratedDatabase } from './database.ts';
 import type { SmallMemory } from './small-memory.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Maximum duration of a start, in milliseconds. The first start creates and migrates the database while other tests run. */
-const START_MS = 60_000;
+const START_MS = 180_000;
 
-/** URL of a module that kills its process when the parent ends for any reason, because the pipe from the parent then closes. */
+/**
+ * URL of a module that kills its process when the parent process ends for any reason, because the pipe from the parent then
+ * closes.
+ */
 const DIE_WITH_PARENT = `data:text/javascript,process.stdin.on('close',()=>process.kill(process.pid,'SIGKILL')).resume().unref()`;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -24,7 +27,7 @@ export interface ServerOptions {
    * the tests but not here, the server gets its own database there, which is dropped on disposal.
    */
   readonly env?: Environment;
-  /** Default: a new folder, removed on disposal. */
+  /** Path of the data directory. Default: a new folder, removed on disposal. */
   readonly dataDir?: string;
   /** Memory limit of the process. */
   readonly memory?: SmallMemory;
@@ -65,7 +68,7 @@ export const METRICS = {
 export class ServerProcess implements AsyncDisposable {
   readonly port: number;
   readonly dataDir: string;
-  readonly #env: Environment;
+  #env: Environment;
   readonly #memory: SmallMemory | undefined;
   /** Resources to dispose of together with the server. */
   readonly #own: AsyncDisposableStack;
@@ -80,7 +83,7 @@ export class ServerProcess implements AsyncDisposable {
     this.#child = this.#spawn();
   }
 
-  /** Starts a server. Resolves when it is ready. @throws {Error} If it ends, or is not ready in 60 s. */
+  /** Starts a server. Resolves when it is ready. @throws {Error} If it ends, or is not ready in three minutes. */
   static async start({ env = {}, dataDir, memory }: ServerOptions = {}): Promise<ServerProcess> {
     const own = new AsyncDisposableStack();
     const directory = dataDir ?? newDataDir();
@@ -125,9 +128,10 @@ export class ServerProcess implements AsyncDisposable {
     return this.#child.exitCode;
   }
 
-  /** Restarts the server. It keeps its port and data. */
-  async restart(): Promise<void> {
+  /** Restarts the server. It keeps its port and data. @param env Variables that change. */
+  async restart(env: Environment = {}): Promise<void> {
     await this.stop();
+    this.#env = { ...this.#env, ...env };
     this.#child = this.#spawn();
     await this.#ready();
   }
@@ -178,7 +182,7 @@ export class ServerProcess implements AsyncDisposable {
 async function databaseOf(env: Environment, own: AsyncDisposableStack): Promise<Environment> {
   const { DATABASE_URL: server } = process.env;
   if ('DATABASE_URL' in env || server === undefined || server === '') return {};
-  const { url } = own.use(await createDatabase(server));
+  const { url } = own.use(await createMigratedDatabase(server));
   return { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
 }
 

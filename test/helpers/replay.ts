@@ -76,7 +76,10 @@ export interface Untold {
   readonly reason: string;
 }
 
-/** All state that changes without an event, by cause. It is not compared after acts whose options list it. */
+/**
+ * All state that changes without an event, by the cause of the change. Tests name the causes after which such state is not
+ * compared.
+ */
 export const UNTOLD = {
   rightsOfRole: {
     fields: [
@@ -118,7 +121,7 @@ export const UNTOLD = {
 export interface ReplayOptions {
   /** Kinds of clients that each viewer uses. Default: the newest and the oldest. */
   readonly clients?: readonly Client[];
-  /** State that these acts change without an event. */
+  /** State that the tested changes affect without an event. */
   readonly untold?: readonly Untold[];
   /** Data groups to compare after each step. After the last step all are compared. */
   readonly groups?: readonly string[];
@@ -127,16 +130,16 @@ export interface ReplayOptions {
 /** A change made through the service. */
 export type Act = () => Promise<unknown>;
 
-/** Data groups that acts on channels and subscriptions change. */
+/** Data groups that are affected by changes of channels and subscriptions. */
 export const CHANNEL_GROUPS = ['stream', 'subscription', 'default_streams'];
 
 /**
- * Checks that events describe `acts` completely. The state fetched before an act, with later events applied, must equal the
- * state fetched after it. Runs for every viewer, with more than one kind of client.
+ * Checks that events describe the changes in `acts` completely. The state fetched before a change, with later events applied,
+ * must equal the state fetched after the change. Runs for every viewer, with more than one kind of client.
  *
- * @param acts One act, or several by name, in order. The state is compared once after all acts of an array, which is faster and
- * proves as much if they change different things.
- * @throws {Error} If no viewer receives an event of an act, because such a check proves nothing.
+ * @param acts One change, or several by name, in order. The state is compared once after all changes of an array, which is
+ *   faster and proves as much if they affect different things.
+ * @throws {Error} If no viewer receives an event of a change, because such a check proves nothing.
  */
 export async function expectReplay(
   viewers: Person | readonly Person[],

@@ -1,18 +1,18 @@
-import { ALL_CALLS, gather } from './calls/all.ts';
-import type { RestCall } from './calls/feature.ts';
+import type { RestCall } from './feature.ts';
+import { FEATURES, gather } from './features.ts';
 import type { Names } from './scene.ts';
 
-export type { RestCall } from './calls/feature.ts';
+export type { RestCall } from './feature.ts';
 
 /**
  * Calls of every endpoint, in an order in which the organization's owner can make them. Together they set every parameter. If
  * the names are those of nonexistent objects, each call must be refused or have no effect.
  */
 export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly RestCall[]>> = gather(
-  ALL_CALLS.map(({ rest }) => rest),
+  FEATURES.map(({ rest }) => rest),
 );
 
-/** Returns the path with its slots filled in. */
+/** Returns a path with values in place of its slots, such as `{user_id}`. */
 export function pathOf(path: string, { slots = {} }: RestCall): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(slots[name])));
 }

@@ -1,17 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { runCommand } from './control.ts';
+import type { Place } from './feature.ts';
+import { OBJECTS } from './features.ts';
 import { numberOf } from './global-ids.ts';
 import type { Json } from './http.ts';
+import type { Person } from './person.ts';
 import { PNG } from './pictures.ts';
-import { type Organization, organization, serverOf } from './server.ts';
+import { createOrganization, type Organization, OWNER_PASSWORD, serverOf } from './server.ts';
 
-/** The names and ids that calls can contain, one for each kind of object. Names of nonexistent objects have this type too. */
+/**
+ * The names and ids that calls can contain, one for each kind of object. Names of nonexistent objects have this type too.
+ * Features extend it by the names in their `objects`.
+ */
 export interface Names {
   readonly channelId: number;
   readonly channelName: string;
   /** An archived channel. */
   readonly archivedId: number;
   readonly folderId: number;
+  /** A folder without channels, so that it can be archived. */
+  readonly idleFolderId: number;
   readonly userId: number;
   readonly email: string;
   /** Address of the owner, who has a password: OWNER_PASSWORD. */
@@ -30,8 +38,6 @@ export interface Names {
   readonly idleGroupId: number;
   /** A private channel that receives reports. */
   readonly moderationChannelId: number;
-  readonly draftId: number;
-  readonly snippetId: number;
   readonly messageId: number;
   /** A direct message. */
   readonly directMessageId: number;
@@ -55,8 +61,6 @@ export interface Names {
   readonly profileFieldId: number;
   /** A profile field with choices. */
   readonly choiceFieldId: number;
-  readonly scheduledMessageId: number;
-  readonly reminderId: number;
   readonly queueId: string;
   /** A session of the owner. */
   readonly sessionId: number;
@@ -67,36 +71,36 @@ export interface Scene extends Organization {
   readonly names: Names;
 }
 
-export const OWNER_PASSWORD = 'correct horse battery';
-
 interface SceneOptions {
-  /** Default: the server that all tests share. */
+  /** Server that hosts the organization. Default: the server that all tests share. */
   readonly on?: ReturnType<typeof serverOf>;
 }
 
+/** Creates one object for each name in the `objects` of the features. @returns Their ids by name. */
+export async function makeObjects(owner: Person, place: Place): Promise<Partial<Names>> {
+  const ids: Record<string, number> = {};
+  for (const [name, make] of Object.entries(OBJECTS)) ids[name] = await make(owner, place);
+  return ids;
+}
+
 export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise<Scene> {
-  const made = await organization({}, { on, password: OWNER_PASSWORD });
-  const { owner, member, realm } = made;
+  const made = await createOrganization({}, { on, password: OWNER_PASSWORD });
+  const { owner, member, organization } = made;
   for (const right of ['can_create_users', 'can_change_user_emails']) {
-    await runCommand(on.dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
+    await runCommand(on.dataDir, 'user grant', { org: organization.subdomain, user: owner.email, right });
   }
-  const channelName = `channel of ${realm.subdomain}`;
+  const channelName = `channel of ${organization.subdomain}`;
   const { id: channelId } = await owner.ok('POST', '/channels/create', {
     name: channelName,
     subscribers: [owner.id, member.id],
   });
   const archived = await owner.ok('POST', '/channels/create', { name: 'archived', subscribers: [] });
   await owner.ok('DELETE', `/streams/${archived.id}`);
-  const folder = await owner.ok('POST', '/channel_folders/create', { name: 'folder', description: 'of folders' });
-  const note = { type: 'stream', to: [channelId], topic: 'greetings', content: 'hello' };
-  const { ids } = await owner.ok('POST', '/drafts', { drafts: [note] });
-  const snippet = await owner.ok('POST', '/saved_snippets', { title: 'title', content: 'content' });
+  const newFolder = (name: string) => owner.ok('POST', '/channel_folders/create', { name, description: 'of folders' });
+  const [folder, idleFolder] = [await newFolder('folder'), await newFolder('idle folder')];
   const greeting = { type: 'channel', to: channelId, topic: 'greetings', content: 'hello' };
   const { id: messageId } = await owner.ok('POST', '/messages', greeting);
-  // A time in the year 2100.
-  const later = { scheduled_delivery_timestamp: 4_102_444_800 };
-  const scheduled = await owner.ok('POST', '/scheduled_messages', { ...greeting, ...later });
-  const reminder = await owner.ok('POST', '/reminders', { message_id: messageId, ...later });
+  const objectIds = await makeObjects(owner, { channelId, topic: greeting.topic, messageId, text: 'hello' });
   const { stream } = await owner.ok('GET', `/streams/${channelId}`);
   const moderation = { name: 'moderation', subscribers: [owner.id], invite_only: true };
   const { id: moderationChannelId } = await owner.ok('POST', '/channels/create', moderation);
@@ -107,29 +111,33 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
   const { realm_can_create_groups: membersGroupId, realm_can_access_all_users_group: everyoneGroupId } =
     await owner.register({ fetch_event_types: ['realm'] });
   const newGroup = (name: string) =>
-    owner.ok('POST', '/user_groups/create', { name: `${name} of ${realm.subdomain}`, description: '', members: [] });
+    owner.ok('POST', '/user_groups/create', {
+      name: `${name} of ${organization.subdomain}`,
+      description: '',
+      members: [],
+    });
   const [group, idleGroup] = [await newGroup('group'), await newGroup('idle group')];
-  const domain = `${realm.subdomain}.example`;
+  const domain = `${organization.subdomain}.example`;
   const allowed = { domain, allowSubdomains: false };
-  const { realmDomain } = await owner.mutate('addRealmDomain', allowed, 'realmDomain { id }');
+  const { organizationDomain } = await owner.mutate('addOrganizationDomain', allowed, 'organizationDomain { id }');
   const { id: profileFieldId } = await owner.ok('POST', '/realm/profile_fields', {
-    ...{ field_type: 7, name: `account of ${realm.subdomain}` },
+    ...{ field_type: 7, name: `account of ${organization.subdomain}` },
     field_data: { subtype: 'custom', url_pattern: 'https://example.com/%(username)s' },
   });
   const { id: choiceFieldId } = await owner.ok('POST', '/realm/profile_fields', {
-    ...{ field_type: 3, name: `choice of ${realm.subdomain}`, field_data: { s: { text: 'Sail', order: '1' } } },
+    ...{ field_type: 3, name: `choice of ${organization.subdomain}`, field_data: { s: { text: 'Sail', order: '1' } } },
   });
-  const emojiName = `emoji_of_${realm.subdomain}`;
+  const emojiName = `emoji_of_${organization.subdomain}`;
   await owner.ok('POST', `/realm/emoji/${emojiName}`, { file: PNG });
   const emojiId = Number(Object.keys((await owner.ok('GET', '/realm/emoji')).emoji)[0]);
-  const fragment = `narrow/topic/${realm.subdomain}`;
+  const fragment = `narrow/topic/${organization.subdomain}`;
   const view = { fragment, isPinned: true, name: 'Greetings' };
   const { navigationView } = await owner.mutate('addNavigationView', view, 'navigationView { id }');
   const navigationViewId = numberOf(navigationView.id);
   const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content: 'hello' });
   const { directConversations } = await owner.query('{ directConversations { nodes { id } } }');
   const conversationId = numberOf(directConversations.nodes[0].id);
-  const onDirect = { messageId: direct.id, emojiName: 'heart' };
+  const onDirect = { messageId: direct.id, emoji: { name: 'heart' } };
   const { reaction } = await owner.mutate('addReaction', onDirect, 'reaction { id }');
   await owner.ok('POST', '/user_topics', { stream_id: channelId, topic: 'muted', visibility_policy: 1 });
   const { organization: shown, userTopics } = await owner.query('{ organization { id } userTopics { nodes { id } } }');
@@ -141,10 +149,12 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
   return {
     ...made,
     names: {
+      ...(objectIds as Names),
       channelId,
       channelName,
       archivedId: archived.id,
       folderId: folder.channel_folder_id,
+      idleFolderId: idleFolder.channel_folder_id,
       userId: member.id,
       leaverId: leaver.id,
       botId: made.bot.id,
@@ -157,8 +167,6 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
       customGroupId: group.group_id,
       idleGroupId: idleGroup.group_id,
       moderationChannelId,
-      draftId: ids[0],
-      snippetId: snippet.saved_snippet_id,
       messageId,
       directMessageId: direct.id,
       conversationId,
@@ -169,13 +177,11 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
       fragment,
       navigationViewId,
       domain,
-      domainId: numberOf(realmDomain.id),
+      domainId: numberOf(organizationDomain.id),
       emojiName,
       emojiId,
       profileFieldId,
       choiceFieldId,
-      scheduledMessageId: scheduled.scheduled_message_id,
-      reminderId: reminder.reminder_id,
       queueId: queue_id,
       sessionId,
     },
@@ -184,10 +190,12 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
 
 /** Names and ids of nonexistent objects. */
 export const nothing = (id = 2_000_000_000): Names => ({
+  ...(Object.fromEntries(Object.keys(OBJECTS).map((name) => [name, id])) as unknown as Names),
   channelId: id,
   channelName: `no channel of ${randomUUID()}`,
   archivedId: id,
   folderId: id,
+  idleFolderId: id,
   userId: id,
   leaverId: id,
   botId: id,
@@ -199,8 +207,6 @@ export const nothing = (id = 2_000_000_000): Names => ({
   customGroupId: id,
   idleGroupId: id,
   moderationChannelId: id,
-  draftId: id,
-  snippetId: id,
   messageId: id,
   directMessageId: id,
   conversationId: id,
@@ -216,8 +222,6 @@ export const nothing = (id = 2_000_000_000): Names => ({
   emojiId: id,
   profileFieldId: id,
   choiceFieldId: id,
-  scheduledMessageId: id,
-  reminderId: id,
   queueId: randomUUID(),
   sessionId: id,
 });

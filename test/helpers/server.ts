@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { runCommand } from './control.ts';
+import { requireDatabaseOfRun } from './database-of-run.ts';
 import { Person, Visitor } from './person.ts';
 import { type ServerOptions, ServerProcess } from './process.ts';
 
 export const ROLES = { owner: 100, administrator: 200, moderator: 300, member: 400, guest: 600 } as const;
 export type RoleName = keyof typeof ROLES;
+
+/** A password that is strong enough for every account. */
+export const OWNER_PASSWORD = 'correct horse battery';
 
 /** The server that hosts an organization. */
 interface Place {
@@ -13,10 +17,13 @@ interface Place {
   readonly dataDir: string;
 }
 
-/** Returns the server that all tests share. */
-export const serverOf = (): Place => inject('server');
+/** Returns the server that all tests share. @throws {Error} In files that `npm run test:postgres` leaves out. */
+export function serverOf(): Place {
+  requireDatabaseOfRun(expect.getState().testPath);
+  return inject('server');
+}
 
-export interface Realm {
+export interface Organization {
   readonly id: number;
   readonly subdomain: string;
   readonly name: string;
@@ -26,7 +33,7 @@ export interface Realm {
 
 /** An organization for one test, with one user of each role and a bot of the owner. */
 export interface Organization {
-  readonly realm: Realm;
+  readonly organization: Organization;
   readonly owner: Person;
   readonly administrator: Person;
   readonly moderator: Person;
@@ -40,11 +47,11 @@ export interface Organization {
 }
 
 export interface OrganizationOptions {
-  /** Default: the server that all tests share. */
+  /** Server that hosts the organization. Default: the server that all tests share. */
   readonly on?: Place;
   /** Password of the owner. Without one, no user can sign in with a password. Hashing it takes time. */
   readonly password?: string;
-  /** Default: a new random one. Empty: the organization uses the server's own address. */
+  /** Subdomain of the organization. Default: a new random one. Empty: the organization uses the server's own address. */
   readonly subdomain?: string;
 }
 
@@ -53,7 +60,7 @@ export interface OrganizationOptions {
  *
  * @param people Additional users, by name, with their roles.
  */
-export async function organization<const P extends Readonly<Record<string, RoleName>>>(
+export async function createOrganization<const P extends Readonly<Record<string, RoleName>>>(
   people: P = {} as P,
   { on = serverOf(), password, subdomain = `t${randomBytes(8).toString('hex')}` }: OrganizationOptions = {},
 ): Promise<Organization & { readonly [N in keyof P]: Person }> {
@@ -81,7 +88,7 @@ export async function organization<const P extends Readonly<Record<string, RoleN
   );
   return {
     ...everybody,
-    realm: { id: made.realm_id, subdomain, name: made.name, host },
+    organization: { id: made.realm_id, subdomain, name: made.name, host },
     anonymous: new Visitor(place),
     async signUp(name: string, role: RoleName = 'member', password?: string) {
       const email = `${name.toLowerCase().replaceAll(' ', '.')}@${subdomain}.example`;
@@ -98,4 +105,7 @@ interface MadeUser {
 }
 
 /** Starts a server process for one test: `await using` it. */
-export const startServer = (options?: ServerOptions): Promise<ServerProcess> => ServerProcess.start(options);
+export async function startServer(options?: ServerOptions): Promise<ServerProcess> {
+  requireDatabaseOfRun(expect.getState().testPath);
+  return ServerProcess.start(options);
+}

@@ -1,4 +1,4 @@
-import { createDatabase } from './database.ts';
+import { createMigratedDatabase } from './database.ts';
 import { type InProcess, type InProcessOptions, startInProcess } from './in-process.ts';
 import { startServer } from './server.ts';
 
@@ -25,7 +25,7 @@ const hasServer = () => (process.env['DATABASE_URL'] ?? '') !== '';
 export async function startOnDatabaseOfRun({ env = {}, ...options }: InProcessOptions = {}): Promise<InProcess> {
   const { DATABASE_URL } = process.env;
   if (DATABASE_URL === undefined || DATABASE_URL === '') return startInProcess({ env, ...options });
-  const database = await createDatabase(DATABASE_URL);
+  const database = await createMigratedDatabase(DATABASE_URL);
   const place = { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) };
   const service = await startInProcess({ env: { ...place, ...env }, ...options });
   return {

@@ -39,7 +39,7 @@ export const SUBSCRIPTION = {
   ...{ wildcard_mentions_notify: orNull(flag), audible_notifications: orNull(flag) },
 };
 
-/** Format: "2019-10-20T07:50+00:00". */
+/** Matches a time in the format "2019-10-20T07:50+00:00". */
 const joined = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d\+00:00$/);
 
 export const USER = {

@@ -3,9 +3,10 @@ import type { RowReader } from '../../src/platform/db/pg-rows.ts';
 import { driverOf, knowDriver } from '../../src/platform/db/rows.ts';
 
 /**
- * Wraps each statement in `around`, except for statements of the ORM and statements within a transaction.
+ * Makes `around` execute each SQL statement by calling `run`. Statements of the ORM and statements within a transaction are
+ * executed without `around`.
  *
- * @returns A function that removes the wrapper.
+ * @returns A function that ends this.
  */
 export function aroundStatements(
   { db }: Pick<App, 'db'>,

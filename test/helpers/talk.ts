@@ -1,5 +1,6 @@
 import { globalId } from './global-ids.ts';
 import type { Json } from './http.ts';
+import type { InProcess } from './in-process.ts';
 import type { Parameters, Person, RestOptions } from './person.ts';
 
 /** Creates a channel. @returns Its id. */
@@ -18,10 +19,26 @@ export async function say(person: Person, channel: number | string, topic: strin
   return (await person.ok('POST', '/messages', { type: 'channel', to: channel, topic, content })).id;
 }
 
-/** Returns the GraphQL input for a topic as the recipient of a message. @param channel Id or name of the channel. */
-export const toTopic = (channel: number | string, name: string) => ({
-  topic: { channel: typeof channel === 'number' ? { id: globalId('Channel', channel) } : { name: channel }, name },
+/**
+ * Inserts copies of a message directly in the database, because rendering and sending many long messages takes seconds.
+ *
+ * @returns The ids of the copies, in ascending order.
+ */
+export async function copyMessage({ app }: InProcess, id: number, count: number): Promise<number[]> {
+  const copies = await app.db.$queryRaw<{ id: bigint }[]>`
+    INSERT INTO message SELECT (jsonb_populate_record(m, jsonb_build_object(
+      'id', nextval('message_id_seq'), 'send_token', m.send_token + i))).*
+    FROM message m, generate_series(1, ${count}::int) i WHERE m.id = ${id} RETURNING id`;
+  return copies.map((copy) => Number(copy.id)).sort((a, b) => a - b);
+}
+
+/** Returns the GraphQL input for a topic. @param channel Id or name of the channel. */
+export const topicRef = (channel: number | string, name: string) => ({
+  named: { channel: typeof channel === 'number' ? { id: globalId('Channel', channel) } : { name: channel }, name },
 });
+
+/** Returns the GraphQL input for a topic as the target of a message. @param channel Id or name of the channel. */
+export const toTopic = (channel: number | string, name: string) => ({ topic: topicRef(channel, name) });
 
 export const messagesIn = (events: readonly Json[]): Json[] => events.filter(({ type }) => type === 'message');
 

@@ -26,7 +26,7 @@ function isMuted({ user_topics, subscriptions }: Json, { stream_id, topic }: Jso
   return policy === 1 || (policy === 0 && subscriptions?.[stream_id]?.is_muted === true);
 }
 
-/** Removes empty entries and updates the count. */
+/** Removes empty entries from the unread messages, and updates their count. */
 function tidyUp(state: Json): void {
   const unread = state.unread_msgs;
   const isFull = ({ unread_message_ids }: Json) => unread_message_ids.length > 0;

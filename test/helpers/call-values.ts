@@ -1,9 +1,9 @@
-import { CHANNEL_PERMISSION_NAMES } from '../../../src/access/permissions/channel-permissions.ts';
-import { settingFieldName } from '../../../src/api/graphql/schema/setting-fields.ts';
-import { type Settings, withEffect } from '../../../src/platform/setting.ts';
-import { globalId } from '../global-ids.ts';
-import type { Parameters } from '../person.ts';
-import type { Names } from '../scene.ts';
+import { CHANNEL_PERMISSION_NAMES } from '../../src/access/permissions/channel-permissions.ts';
+import { settingFieldName } from '../../src/api/graphql/schema/setting-fields.ts';
+import { type Settings, withEffect } from '../../src/platform/setting.ts';
+import { globalId } from './global-ids.ts';
+import type { Parameters } from './person.ts';
+import type { Names } from './scene.ts';
 
 let made = 0;
 /** Returns a name that no object has yet. */
@@ -30,7 +30,7 @@ export const REST_CREATION = {
 };
 
 export const GRAPHQL_CREATION = {
-  ...{ isPrivate: false, isWebPublic: false, isDefault: false, historyPublicToSubscribers: true },
+  ...{ privacy: 'PUBLIC', isDefault: false },
   ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null },
 };
 
@@ -73,7 +73,7 @@ export const graphqlInitial = (settings: Settings) =>
     }),
   );
 
-/** Returns narrows with every term that refers to an object. */
+/** Returns narrows that together contain every term that refers to an object. */
 export const restNarrows = ({ channelId, channelName, userId, email, messageId }: Names) => [
   [{ operator: 'channel', operand: channelId }],
   [['channel', channelName]],
@@ -91,7 +91,7 @@ export const restNarrows = ({ channelId, channelName, userId, email, messageId }
 export const graphqlNarrows = ({ channelId, channelName, messageId, userId }: Names): readonly Parameters[] => {
   const channel = { id: globalId('Channel', channelId) };
   const said = {
-    topic: 'greetings',
+    topicNamed: 'greetings',
     senderId: userId,
     is: ['UNREAD'],
     has: ['LINK'],
