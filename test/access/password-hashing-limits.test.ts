@@ -8,7 +8,7 @@ import { globalId } from '../helpers/global-ids.ts';
 import { type Json, send } from '../helpers/http.ts';
 import { METRICS, type ServerProcess } from '../helpers/process.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { type Organization, organization, startServer } from '../helpers/server.ts';
+import { createOrganization, type Organization, startServer } from '../helpers/server.ts';
 
 const PASSWORD = 'correct horse battery';
 /** Maximum number of requests from one network that can wait for a password hash at the same time. */
@@ -16,14 +16,14 @@ const PLACES_OF_NETWORK = 24;
 /** Timeout and interval of polling, in milliseconds. The timeout allows for a machine that is busy with other work. */
 const PATIENCE = { timeout: 45_000, interval: 20 };
 
-/** Returns a limiter that runs two jobs at a time. Each job runs until the test calls `end`. */
+/** Returns a limiter that runs two hashing jobs at a time. Each job runs until the test calls `end`. */
 function limiterOf({ waitingOfNetwork = 100, places = 100 }: { waitingOfNetwork?: number; places?: number } = {}) {
   const gate = new HashingLimiter({ atOnce: 2, waitingOfNetwork, places }, 500);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   return {
     gate,
-    /** Names of the started jobs, in order. */
+    /** Names of the hashing jobs that have started, in order. */
     begun,
     ask(name: string, caller: Caller | undefined): Promise<string> {
       const asked = gate.run(caller, async () => {
@@ -91,7 +91,7 @@ describe('the limiter', () => {
     await expect(greedy[3]).rejects.toMatchObject({ code: 'RATE_LIMIT_HIT' });
     void ask('c', at('c'));
     void ask('d', at('d'));
-    // Each network has one waiting job, so no network has to give up a place for another caller.
+    // Each network has one waiting job, so the limiter drops no waiting job in favor of another caller.
     await expect(ask('e', at('e'))).rejects.toMatchObject({ code: 'RATE_LIMIT_HIT' });
     expect(gate.waiting).toBe(4);
     await end();
@@ -128,11 +128,11 @@ describe('a server that is asked to hash passwords', () => {
   let people: Organization;
   beforeAll(async () => {
     server = await startServer({ env: { ...METRICS.env, PASSWORD_HASH_COST: '32768' } });
-    people = await organization({}, { on: server, password: PASSWORD });
-  }, 60_000);
+    people = await createOrganization({}, { on: server, password: PASSWORD });
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  /** Returns the number of passwords that were hashed so far (`done`), and of those that wait (`waiting`). */
+  /** Returns the number of passwords that the service has hashed so far (`done`), and of those that wait (`waiting`). */
   async function hashes(): Promise<{ done: number; waiting: number }> {
     const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
     const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1]);
@@ -147,13 +147,13 @@ describe('a server that is asked to hash passwords', () => {
 
   interface Post {
     readonly outgoing: ClientRequest;
-    /** Undefined if the request was aborted. */
+    /** Resolves with the response, or with undefined if the request was aborted. */
     readonly reply: Promise<{ status: number; retryAfter: string | undefined; body: Json } | undefined>;
   }
 
-  /** Sends a request from a local address, over a separate connection. */
+  /** Sends a request from a local IP address, over a separate connection. */
   function post(localAddress: string, path: string, type: string, body: string): Post {
-    const headers = { host: people.realm.host, 'content-type': type, 'content-length': Buffer.byteLength(body) };
+    const headers = { host: people.organization.host, 'content-type': type, 'content-length': Buffer.byteLength(body) };
     const outgoing = request(server.url, { method: 'POST', path, localAddress, headers, agent: new Agent() });
     const read = async () => {
       const [incoming] = await once(outgoing, 'response');
@@ -185,8 +185,8 @@ describe('a server that is asked to hash passwords', () => {
     const before = await hashes();
     const neighbour = await fetchKey('127.0.0.2', { username: people.owner.email, password: PASSWORD }).reply;
     expect(neighbour).toMatchObject({ status: 200, body: { api_key: people.owner.apiKey } });
-    // Few passwords were hashed: those in progress, those that ended meanwhile, and the user's own. Most of the earlier
-    // requests were not hashed before the user's.
+    // Few passwords were hashed: those that were in progress, those of requests that ended meanwhile, and the user's own. Most
+    // of the earlier requests were not hashed before the user's.
     expect((await hashes()).done - before.done).toBeLessThan(12);
     for (const { outgoing } of flood) outgoing.destroy();
     const replies = await Promise.all(flood.map(({ reply }) => reply));
@@ -235,7 +235,7 @@ describe('a server that is asked to hash passwords', () => {
       `m${i}: sendMessage(input: { to: { direct: ["${globalId('User', owner.id)}"] }, content: "act ${i}" }) { __typename }`;
     const change =
       'updateSettings(input: { oldPassword: "wrong guess", newPassword: "a new password" }) { __typename }';
-    // The later mutations run only after `updateSettings` has hashed a password, which waits behind many other requests.
+    // `updateSettings` waits for a password hash behind many other requests. The later mutations run only after it.
     const crowd = Array.from({ length: 20 }, () => fetchKey('127.0.0.3', guess()));
     await crowded();
     const query = `mutation { ${send(0)} ${change} ${Array.from({ length: 5 }, (_, i) => send(i + 1)).join(' ')} }`;

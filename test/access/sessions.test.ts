@@ -9,7 +9,7 @@ import { type Json, type Reply, send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
 
 // Tests sessions of browsers, which use a cookie: how they start, what they permit, and how they end.
@@ -25,12 +25,12 @@ let owner: Person;
 
 beforeAll(async () => {
   service = await startOnDatabaseOfRun({ env: { EVENT_QUEUE_WRITE_SECONDS: '0.2' }, now: () => new Date(now) });
-  people = await organization({}, { on: service, password: PASSWORD });
+  people = await createOrganization({}, { on: service, password: PASSWORD });
   ({ owner } = people);
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** A browser tab that stores the cookie of its session. */
+/** A browser tab that stores its session cookie. */
 class Tab {
   cookie: string;
   readonly #host: string;
@@ -44,7 +44,7 @@ class Tab {
     return { host: this.#host, ...(this.cookie !== '' && { cookie: this.cookie }) };
   }
 
-  /** Sends a request in this session. @param asked.keeps Whether the cookie of the response is stored. */
+  /** Sends a request in this session. @param asked.keeps Whether the tab stores the cookie of the response. */
   async ask(method: string, path: string, { form = {}, json, keeps = true, headers = {} }: Asked = {}): Promise<Reply> {
     const body = json === undefined ? new URLSearchParams(form).toString() : JSON.stringify(json);
     const type = json === undefined ? 'application/x-www-form-urlencoded' : 'application/json';
@@ -94,7 +94,7 @@ async function signedIn({ on = people, headers = {} }: { on?: Organization; head
 const listed = async (tab: Tab): Promise<Json[]> =>
   JSON.parse((await tab.ask('GET', '/api/v1/sessions')).text).sessions;
 
-/** Opens a subscription over each transport and a long poll, all in one session. Each has its own queue. */
+/** Opens a subscription over each transport and a long poll, all in one session. Each of them reads a queue of its own. */
 async function openEverything(tab: Tab, on: Organization = people) {
   const newQueue = async () => (await on.owner.register({ fetch_event_types: [] })) as Json;
   const [ws, sse] = [
@@ -107,9 +107,9 @@ async function openEverything(tab: Tab, on: Organization = people) {
   return { ws, sse, poll };
 }
 
-/** Waits until a client is reading a queue of the owner. */
-async function isRead(queueId: string, { owner, realm }: Organization = people): Promise<void> {
-  const viewer = { id: owner.id, realm, clientName: 'test' };
+/** Waits until a client is reading this queue of the owner. */
+async function isRead(queueId: string, { owner, organization }: Organization = people): Promise<void> {
+  const viewer = { id: owner.id, organization, clientName: 'test' };
   await expect.poll(async () => (await service.app.queues.look({ viewer }, queueId)).reader).toBeDefined();
 }
 
@@ -164,6 +164,9 @@ describe('signing in', () => {
       { PORT: '4001' },
       { DATABASE_URL: 'postgresql://other:two@127.0.0.1:5432/chat?sslmode=disable' },
       { DATABASE_URL: 'postgres:///chat?host=/var/run/postgresql' },
+      { DATABASE_URL: 'postgres://chat:one@localhost/chat?schema=public' },
+      { DATABASE_URL: 'postgres://chat:one@localhost/%63hat' },
+      { DATABASE_URL: 'postgres://chat:one@localhost' },
     ]) {
       expect(name({ ...node, ...same })).toBe(shared);
     }
@@ -171,7 +174,7 @@ describe('signing in', () => {
       { SECRET_KEY: 'l'.repeat(32) },
       { DATABASE_URL: 'postgres://chat:one@localhost/chat2' },
       { DATABASE_URL: 'postgres://chat:one@localhost/chat?schema=second' },
-      { DATABASE_URL: 'postgres://chat:one@localhost' },
+      { DATABASE_URL: 'postgres://other:one@localhost' },
     ].map((other) => name({ ...node, ...other }));
     expect(new Set([shared, ...others]).size).toBe(5);
     expect(name({ ...node, EXTERNAL_HOST: 'http://chat.lan:8080' })).toBe('chat-session-8080');
@@ -187,11 +190,23 @@ describe('signing in', () => {
     expect(read(`chat-session-4000=before; ${current}=now`)).toBe('now');
     expect(read('chat-session-4001=other; chat-session=other')).toBeUndefined();
     expect(read(`chat-session-4000=before; ${current}=now`, 'https')).toBeUndefined();
+    expect(read('__Host-chat-session=now', 'https')).toBe('now');
+  });
+
+  test('has a name by the port over https as well, and reads the name of the previous version', () => {
+    const at = (host: string, cookie: string) =>
+      sessionTokenIn(readConfig({ EXTERNAL_HOST: host }), (name) => ({ cookie })[name]);
+    const both = '__Host-chat-session-8443=first; __Host-chat-session-9443=second; __Host-chat-session=third';
+    expect(
+      ['https://chat.lan:8443', 'https://chat.lan:9443', 'https://chat.lan'].map((host) => at(host, both)),
+    ).toEqual(['first', 'second', 'third']);
+    expect(at('https://chat.lan:8443', '__Host-chat-session=before')).toBe('before');
+    expect(at('https://chat.lan:8443', '__Host-chat-session-9443=other')).toBeUndefined();
   });
 
   test('over https sets a secure cookie', async () => {
     await using served = await startOnDatabaseOfRun({ env: { TRUST_PROXY: '1' } });
-    const there = await organization({}, { on: served, password: PASSWORD });
+    const there = await createOrganization({}, { on: served, password: PASSWORD });
     const reply = await send(served.url, {
       ...{ method: 'POST', path: '/api/v1/sessions' },
       headers: {
@@ -268,7 +283,7 @@ describe('a session', () => {
 
   test('is limited to one organization', async () => {
     const { tab } = await signedIn();
-    const other = await organization({}, { on: service });
+    const other = await createOrganization({}, { on: service });
     expect(await new Tab(other.owner.host, tab.cookie).status()).toBe(401);
   });
 
@@ -397,8 +412,8 @@ describe('a connection in a session ends', () => {
     expect(await new Tab(owner.host, cookie).status()).toBe(401);
   });
 
-  // An event in the log says that a queue has ended. A reader can read the row of the queue earlier, here as if another node
-  // had changed it.
+  // A node is usually notified by an event in the log that a queue has ended. This test ends a queue without that event, as if
+  // another node had ended it and its event arrived later.
   test.for([
     ['revoked', { how: 'closed', code: 4403 }],
     ['deleted', { how: 'complete' }],
@@ -432,8 +447,8 @@ describe('a session with a sign-in more than ten minutes ago', () => {
   const WRONG = 'a wrong password';
   let all: Organization;
   beforeAll(async () => {
-    all = await organization({}, { on: service, password: PASSWORD });
-    const where = { realmId: all.realm.id, id: all.owner.id };
+    all = await createOrganization({}, { on: service, password: PASSWORD });
+    const where = { organizationId: all.organization.id, id: all.owner.id };
     await service.app.db.user.updateMany({ where, data: { canCreateUsers: true, canChangeUserEmails: true } });
   });
 
@@ -465,6 +480,13 @@ describe('a session with a sign-in more than ten minutes ago', () => {
       'changes the address of another',
       (of) => ['PATCH', `/users/${of().member.id}`],
       () => ({ new_email: `m${++made}@new.example` }),
+    ],
+    ['changes the role of another', (of) => ['PATCH', `/users/${of().member.id}`], () => ({ role: '100' })],
+    ['changes the role of a bot', (of) => ['PATCH', `/bots/${of().bot.id}`], () => ({ role: '200' })],
+    [
+      'gives a bot to another',
+      (of) => ['PATCH', `/bots/${of().bot.id}`],
+      () => ({ bot_owner_id: String(all.administrator.id) }),
     ],
     ['asks for another address', () => ['PATCH', '/settings'], () => ({ email: 'o@new.example' }), 'old_password'],
   ];
@@ -510,34 +532,57 @@ describe('a session with a sign-in more than ten minutes ago', () => {
     expect(data.createBot.user.bot.apiKey).toMatch(/^\w{32}$/);
   });
 
+  test('changes a role or the owner of a bot over GraphQL with the password only, and other values without it', async () => {
+    const tab = await later();
+    const [id, botId] = [globalId('User', all.guest.id), globalId('User', all.bot.id)];
+    const change = async (input: string) => {
+      const field = input.includes('botId') ? 'updateBot' : 'updateUser';
+      const { data } = await tab.graphql(
+        `mutation { ${field}(input: { ${input} }) { __typename ... on ServiceError { code } } }`,
+      );
+      return data[field].code;
+    };
+    const acts = [
+      `userId: "${id}", role: MODERATOR`,
+      `botId: "${botId}", role: MODERATOR`,
+      `botId: "${botId}", ownerId: "${globalId('User', all.owner.id)}"`,
+    ];
+    for (const act of acts) {
+      expect(await change(act), act).toBe('PASSWORD_REQUIRED');
+      expect(await change(`${act}, currentPassword: "${PASSWORD}"`), act).toBeUndefined();
+    }
+    expect(await change(`userId: "${id}", fullName: "Gail"`)).toBeUndefined();
+    expect(await change(`botId: "${botId}", fullName: "Gull"`)).toBeUndefined();
+  });
+
   test('is not restricted for requests with an API key', async () => {
-    const all = await organization({}, { on: service });
+    const all = await createOrganization({}, { on: service });
     await all.owner.ok('GET', `/bots/${all.bot.id}/api_key`);
     await all.owner.ok('POST', `/bots/${all.bot.id}/api_key/regenerate`);
   });
 });
 
 describe('another password', () => {
-  const mailsTo = async ({ realm, owner }: Organization) =>
-    (await service.app.db.outgoingMail.findMany({ where: { realmId: realm.id, recipient: owner.email } })).map(
-      ({ subject }) => subject.replace(/ for .*/, ''),
-    );
+  const mailsTo = async ({ organization, owner }: Organization) =>
+    (
+      await service.app.db.outgoingMail.findMany({ where: { organizationId: organization.id, recipient: owner.email } })
+    ).map(({ subject }) => subject.replace(/ for .*/, ''));
   const NEW = { old_password: PASSWORD, new_password: 'another horse battery' };
 
   test('set in a session replaces the API key, ends other sessions and a change of address, and sends an email', async () => {
-    const all = await organization({}, { on: service, password: PASSWORD });
+    const all = await createOrganization({}, { on: service, password: PASSWORD });
     const { tab } = await signedIn({ on: all });
     const { tab: thief } = await signedIn({ on: all });
     expect((await thief.ask('PATCH', '/api/v1/settings', { form: { email: 'thief@new.example' } })).status).toBe(200);
     expect((await tab.ask('PATCH', '/api/v1/settings', { form: NEW })).status).toBe(200);
     expect([await tab.status(), await thief.status()]).toEqual([200, 401]);
     expect((await all.owner.rest('GET', '/users/me')).body.code).toBe('INVALID_API_KEY');
-    expect(await service.app.db.emailChange.count({ where: { realmId: all.realm.id } })).toBe(0);
+    expect(await service.app.db.emailChange.count({ where: { organizationId: all.organization.id } })).toBe(0);
     expect(await mailsTo(all)).toEqual(['A new email address', 'Your password']);
   });
 
   test('keeps the API key if the user chooses so, and always if it was set with the API key', async () => {
-    const all = await organization({}, { on: service, password: PASSWORD });
+    const all = await createOrganization({}, { on: service, password: PASSWORD });
     const { tab } = await signedIn({ on: all });
     expect((await tab.ask('PATCH', '/api/v1/settings', { form: { ...NEW, keep_api_key: 'true' } })).status).toBe(200);
     await all.owner.ok('PATCH', '/settings', { old_password: NEW.new_password, new_password: PASSWORD });
@@ -547,7 +592,7 @@ describe('another password', () => {
 });
 
 test('a session ends after at most three months, however often it is used', async () => {
-  const people = await organization({}, { on: service, password: PASSWORD });
+  const people = await createOrganization({}, { on: service, password: PASSWORD });
   const { tab } = await signedIn({ on: people });
   for (let day = 0; day < 90; day += 10) {
     expect([day, await tab.status()]).toEqual([day, 200]);
@@ -558,7 +603,7 @@ test('a session ends after at most three months, however often it is used', asyn
 
 describe('a connection in a session ends permanently', () => {
   test('when its user is deactivated, and is not restored with them', async () => {
-    const all = await organization({}, { on: service, password: PASSWORD });
+    const all = await createOrganization({}, { on: service, password: PASSWORD });
     const { tab } = await signedIn({ on: all });
     const second = await all.signUp('second owner', 'owner');
     const opened = await openEverything(tab, all);

@@ -3,26 +3,25 @@ import { join } from 'node:path';
 import { buildSchema, type GraphQLEnumType, type GraphQLInputObjectType, type GraphQLObjectType } from 'graphql';
 import { parseSync } from 'vite';
 import { describe, expect, test } from 'vitest';
+import { ORGANIZATION_GROUP_SETTINGS, ORGANIZATION_SETTINGS } from '../../src/access/organization-settings.ts';
 import { CHANNEL_PERMISSION_NAMES } from '../../src/access/permissions/channel-permissions.ts';
 import { GROUP_PERMISSION_NAMES } from '../../src/access/permissions/group-permissions.ts';
-import { REALM_GROUP_SETTINGS, REALM_SETTINGS } from '../../src/access/realm-settings.ts';
 import { USER_SETTINGS } from '../../src/access/user-settings.ts';
-import { permissionFieldName } from '../../src/api/graphql/schema/permission-fields.ts';
-import { settingFieldName } from '../../src/api/graphql/schema/setting-fields.ts';
+import { permissionFieldName, settingFieldName } from '../../src/api/graphql/schema/setting-fields.ts';
 import { TABLE_COLUMNS } from '../../src/generated/columns.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { NO_EFFECT } from '../../src/platform/setting.ts';
 import { send } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 // Checks that every setting has an effect, or is listed as having none.
 
-/** Marks settings that clients implement. The service only stores and sends them. */
+/** Value for settings that only clients implement. The service stores and sends them. */
 const CLIENTS = 'enforced by clients';
-/** Marks settings that have no effect yet. */
+/** Value for settings that have no effect yet. */
 const LATER = 'later issue';
 
-/** The module below `src` that implements each setting, or one of the marks above. */
+/** For each setting, the module below `src` that implements it, or one of the values above. */
 type Effects = Readonly<Record<string, string>>;
 
 const ORGANIZATION: Effects = {
@@ -100,11 +99,11 @@ const ORGANIZATION_PERMISSIONS: Effects = {
   direct_message_permission_group: 'messages/direct.ts',
 };
 
-/** Settings of channels, by field, column or permission. */
+/** Modules for the settings of channels, by field, column or permission. */
 const CHANNEL: Effects = {
   inviteOnly: 'channels/access.ts',
   isWebPublic: 'channels/access.ts',
-  historyPublicToSubscribers: 'messages/access.ts',
+  historyPublicToSubscribers: 'channels/access.ts',
   isArchived: 'messages/sending/target.ts',
   isDefault: 'channels/subscriptions/default-channels.ts',
   message_retention_days: 'messages/retention/expired.ts',
@@ -123,13 +122,13 @@ const CHANNEL: Effects = {
   can_subscribe_group: 'access/permissions/channel-permissions.ts',
 };
 
-/** Fields of channels that are no settings. The values in `permissions` are listed by permission. */
+/** Fields of channels that are not settings. `CHANNEL` lists the values in `permissions` by permission. */
 const NO_SETTINGS_OF_CHANNELS = [
-  ...['id', 'realmId', 'name', 'description', 'renderedDescription', 'creatorId', 'createdAt'],
+  ...['id', 'organizationId', 'name', 'description', 'renderedDescription', 'creatorId', 'createdAt'],
   'permissions',
 ];
 
-/** Permissions of user groups. */
+/** Modules for the permissions of user groups. */
 const GROUP: Effects = {
   can_add_members_group: 'administration/user-groups/members.ts',
   can_join_group: 'administration/user-groups/members.ts',
@@ -139,7 +138,10 @@ const GROUP: Effects = {
   can_remove_members_group: 'administration/user-groups/members.ts',
 };
 
-/** Settings of users that the service implements, or that have no effect. Clients implement all other settings of users. */
+/**
+ * Modules for the user settings that the service implements or that have no effect. Only clients implement all other user
+ * settings.
+ */
 const USER: Effects = {
   timezone: CLIENTS,
   email_address_visibility: 'access/address.ts',
@@ -170,7 +172,7 @@ const USER: Effects = {
   allow_private_data_export: LATER,
 };
 
-/** Settings of users that clients implement: display and notifications. */
+/** Settings of users that only clients implement: display and notifications. */
 const OF_CLIENTS = [
   ...['default_language', 'twenty_four_hour_time', 'web_mark_read_on_scroll_policy', 'web_channel_default_view'],
   ...['starred_message_counts', 'web_suggest_update_timezone', 'display_emoji_reaction_users', 'color_scheme'],
@@ -185,7 +187,7 @@ const OF_CLIENTS = [
   'enable_followed_topic_wildcard_mentions_notify',
 ];
 
-/** Settings of subscriptions, by field or column. */
+/** Modules for the settings of subscriptions, by field or column. */
 const SUBSCRIPTION: Effects = {
   color: CLIENTS,
   is_muted: 'messages/topic-policies/policies.ts',
@@ -197,11 +199,12 @@ const SUBSCRIPTION: Effects = {
   emailNotifications: LATER,
 };
 
-/** Fields of subscriptions that are no settings. */
-const NO_SETTINGS_OF_SUBSCRIPTIONS = ['realmId', 'userId', 'channelId', 'active'];
+/** Fields of subscriptions that are not settings. */
+const NO_SETTINGS_OF_SUBSCRIPTIONS = ['organizationId', 'userId', 'channelId', 'active'];
 
-/** Settings of the server, by configuration property. */
+/** Modules for the settings of the server, by configuration property. */
 const SERVER: Effects = {
+  tracing: 'server/serve.ts',
   host: 'server/serve.ts',
   port: 'server/serve.ts',
   externalHost: 'platform/hosts.ts',
@@ -212,6 +215,7 @@ const SERVER: Effects = {
   databasePoolSize: 'messages/scheduled/worker.ts',
   redisUrl: 'events/bus.ts',
   secretKey: 'server/secret-key.ts',
+  previousSecretKey: 'server/secret-key.ts',
   logLevel: 'server/start.ts',
   demo: 'server/demo/demo.ts',
   guardsTransactions: 'platform/db/client.ts',
@@ -242,7 +246,7 @@ const SERVER: Effects = {
   queueWriteMs: 'events/queue-positions.ts',
   queuesPerUser: 'events/queue-registry.ts',
   logRetentionMs: 'events/retention.ts',
-  logRowsPerRealm: 'events/retention.ts',
+  logRowsPerOrganization: 'events/retention.ts',
 };
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -292,12 +296,12 @@ const withoutEffect = (settings: Readonly<Record<string, object>>): string[] =>
 
 const ALL_OF_USER: Effects = { ...USER, ...Object.fromEntries(OF_CLIENTS.map((name) => [name, CLIENTS])) };
 
-/** Returns the fields of a table that are settings, sorted. */
+/** Returns the fields of a database table that are settings, sorted. */
 const settingsAmong = (columns: Readonly<Record<string, string>>, noSettings: readonly string[]): string[] =>
   Object.keys(columns)
     .filter((field) => !noSettings.includes(field))
     .sort();
-/** Returns the names of settings, sorted. Names of columns are replaced by those of their fields. */
+/** Returns the names of settings, sorted. Replaces the names of columns by those of their fields. */
 const fieldsIn = (effects: Effects, columns: Readonly<Record<string, string>>): string[] => {
   const fields = new Map(Object.entries(columns).map(([field, column]) => [column, field]));
   return Object.keys(effects)
@@ -308,8 +312,8 @@ const fieldsIn = (effects: Effects, columns: Readonly<Record<string, string>>): 
 
 describe('every setting', () => {
   test('of an organization, a user, a channel and a group is listed with its implementation', () => {
-    expect(Object.keys(ORGANIZATION).sort()).toEqual(Object.keys(REALM_SETTINGS).sort());
-    expect(Object.keys(ORGANIZATION_PERMISSIONS).sort()).toEqual(Object.keys(REALM_GROUP_SETTINGS).sort());
+    expect(Object.keys(ORGANIZATION).sort()).toEqual(Object.keys(ORGANIZATION_SETTINGS).sort());
+    expect(Object.keys(ORGANIZATION_PERMISSIONS).sort()).toEqual(Object.keys(ORGANIZATION_GROUP_SETTINGS).sort());
     expect(Object.keys(ALL_OF_USER).sort()).toEqual(Object.keys(USER_SETTINGS).sort());
     expect(
       Object.keys(CHANNEL)
@@ -335,8 +339,8 @@ describe('every setting', () => {
   });
 
   test('without effect is marked so in the source', () => {
-    expect(withoutEffect(REALM_SETTINGS)).toEqual(later(ORGANIZATION));
-    expect(withoutEffect(REALM_GROUP_SETTINGS)).toEqual(later(ORGANIZATION_PERMISSIONS));
+    expect(withoutEffect(ORGANIZATION_SETTINGS)).toEqual(later(ORGANIZATION));
+    expect(withoutEffect(ORGANIZATION_GROUP_SETTINGS)).toEqual(later(ORGANIZATION_PERMISSIONS));
     expect(withoutEffect(USER_SETTINGS)).toEqual(later(USER));
   });
 });
@@ -352,7 +356,7 @@ describe('a setting without effect', () => {
       ['OrganizationPermissions', ORGANIZATION_PERMISSIONS, permissionFieldName],
       ['OrganizationPermissionEditsInput', ORGANIZATION_PERMISSIONS, permissionFieldName],
       ['UserSettings', ALL_OF_USER, settingFieldName],
-      ['UpdateSettingsInput', ALL_OF_USER, settingFieldName],
+      ['UserSettingsInput', ALL_OF_USER, settingFieldName],
     ] as const) {
       const fields = fieldsOf(type);
       const shown = Object.keys(effects).filter((name) => fields.has(nameOf(name)));
@@ -363,16 +367,13 @@ describe('a setting without effect', () => {
       expect([...fieldsOf(type)].filter((name) => /^(push|email)Notifications$/.test(name))).toEqual([]);
     }
     const names = (type: string) => (schema.getType(type) as GraphQLEnumType).getValues().map(({ value }) => value);
-    for (const type of ['OrganizationSetting', 'UserSetting', 'UserSettingsDefault', 'SubscriptionSetting']) {
-      expect(names(type)).toContain('OTHER');
-    }
     for (const name of [...later(ORGANIZATION), ...later(USER)]) {
       expect(names('OrganizationSetting').concat(names('UserSetting'))).not.toContain(name.toUpperCase());
     }
   });
 
   test('is accepted and stored over REST, sent in its events, and documented as without effect', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const heard = await owner.receiving({ event_types: ['realm', 'user_settings'] });
     await owner.ok('PATCH', '/realm', { send_welcome_emails: false, invite_required: false, digest_weekday: 3 });
     await owner.ok('PATCH', '/settings', { enable_digest_emails: false });

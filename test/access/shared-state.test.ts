@@ -4,14 +4,14 @@ import { SharedState } from '../../src/access/shared-state.ts';
 import { readCounter } from '../../src/events/log-reads.ts';
 import { shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// Tests data that all registrations share. It is cached until an event changes it. `GET /users` always reads the database. Both
-// must agree for every viewer, after every change.
+// Tests the list of users that all registrations share. It is cached until an event changes it. `GET /users` always reads the
+// database. Both must agree for every viewer, after every change.
 
 const GROUPS = { fetch_event_types: ['realm_user'] };
 
-/** Returns all users as a registration contains them, and as `GET /users` returns them, both by id. */
+/** Returns all users by id: as a registration returns them, and as `GET /users` returns them. */
 async function told(person: Person, clientGravatar: boolean) {
   const wanted = { client_gravatar: clientGravatar };
   const state = await person.register({ ...GROUPS, ...wanted });
@@ -24,7 +24,7 @@ async function told(person: Person, clientGravatar: boolean) {
 }
 
 test.concurrent('a registration contains the current users, whatever has changed since another user registered', async () => {
-  const { owner, administrator, moderator, member, guest, bot, signUp } = await organization();
+  const { owner, administrator, moderator, member, guest, bot, signUp } = await createOrganization();
   const viewers = [owner, administrator, moderator, member, guest, bot];
   const agree = async (when: string) => {
     for (const viewer of viewers) {
@@ -61,7 +61,7 @@ test.concurrent('a registration contains the current users, whatever has changed
 });
 
 test.concurrent('concurrent registrations get the same data', async () => {
-  const { member, signUp } = await organization();
+  const { member, signUp } = await createOrganization();
   const others = await Promise.all(['ann', 'bob', 'cas', 'dia'].map((name) => signUp(name)));
   const replies = await Promise.all([member, ...others, member].map((person) => person.register(GROUPS)));
   const ids = replies.map((reply) => reply['realm_users'].map((user: { user_id: number }) => user.user_id));
@@ -70,7 +70,7 @@ test.concurrent('concurrent registrations get the same data', async () => {
 });
 
 test.concurrent('shared data stays within its organization', async () => {
-  const [one, other] = await Promise.all([organization(), organization()]);
+  const [one, other] = await Promise.all([createOrganization(), createOrganization()]);
   const names = async (person: Person) =>
     (await person.register(GROUPS))['realm_users'].map((user: { user_id: number }) => user.user_id);
   const [first, second] = [await names(one.member), await names(other.member)];
@@ -80,11 +80,11 @@ test.concurrent('shared data stays within its organization', async () => {
 test('concurrent registrations read once, whatever has changed since the previous one', async () => {
   await using service = await shareInProcess();
   const { app } = service;
-  const { owner, realm } = await organization({}, { on: service });
-  const moment = async () => ({ db: app.db, position: (await readCounter(app.db, realm.id)).lastId });
+  const { owner, organization } = await createOrganization({}, { on: service });
+  const moment = async () => ({ db: app.db, position: (await readCounter(app.db, organization.id)).lastId });
   const readings: { readonly end: () => void }[] = [];
   const part = {
-    ...{ realmId: realm.id, name: 'names', eventTypes: ['realm_user'], bytesOf: () => 1 },
+    ...{ organizationId: organization.id, name: 'names', eventTypes: ['realm_user'], bytesOf: () => 1 },
     async read() {
       const { fullName } = await app.db.user.findFirstOrThrow({ where: { id: owner.id } });
       await new Promise<void>((end) => void readings.push({ end }));
@@ -95,7 +95,10 @@ test('concurrent registrations read once, whatever has changed since the previou
     const at = await moment();
     return Array.from({ length: 8 }, () => state.of(at, part));
   };
-  /** Completes all reads in the order in which they began. @returns Number of reads. */
+  /**
+   * Completes all reads of the state in the order in which they began, until all callers have a result. @returns Number of
+   * reads.
+   */
   const endAll = async (told: readonly Promise<string>[]) => {
     let count = 0;
     const all = Promise.allSettled(told);
@@ -117,7 +120,7 @@ test('concurrent registrations read once, whatever has changed since the previou
   expect(await endAll(second)).toBe(1);
   expect(await Promise.all(second)).toEqual(Array(8).fill('Once changed'));
 
-  // A caller for whom the running read is too old waits for its end, before a new read begins.
+  // A caller that needs newer data than the running read waits for its end, and then for a new read.
   await owner.ok('PATCH', '/settings', { full_name: 'Twice changed' });
   const early = await come(state);
   await expect.poll(() => readings.length).toBe(1);

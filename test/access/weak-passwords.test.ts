@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { firstGuesses, isWeak } from '../../src/access/password-strength.ts';
-import { OWNER_PASSWORD } from '../helpers/scene.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization, OWNER_PASSWORD } from '../helpers/server.ts';
 
 const WEAK = [
   ...['password', '12345678', 'qwertyuiop', 'iloveyou', 'aaaaaaaaaa', 'abcdefgh', '87654321', 'PASSWORD', 'p@ssword'],
@@ -9,7 +8,7 @@ const WEAK = [
 ];
 
 test('a password of fewer than 10,000 guesses is refused, also one made of the address or the name', async () => {
-  const { owner } = await organization({}, { password: OWNER_PASSWORD });
+  const { owner } = await createOrganization({}, { password: OWNER_PASSWORD });
   await owner.ok('PATCH', '/settings', { full_name: 'Wilhelmina Quartermain' });
   const change = (new_password: string) =>
     owner.rest('PATCH', '/settings', { old_password: OWNER_PASSWORD, new_password });
@@ -24,7 +23,7 @@ test('a password of fewer than 10,000 guesses is refused, also one made of the a
 });
 
 test('an account cannot be created with a weak password', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   const create = (password: string) =>
     owner.rest('POST', '/users', { email: 'saskia.overbeek@dock.example', full_name: 'Saskia Overbeek', password });
   for (const password of ['password', '12345678', 'overbeek', 'saskia.overbeek@dock.example']) {

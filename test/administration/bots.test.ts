@@ -5,7 +5,7 @@ import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import { basic, Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 const NOBODY = 2_000_000_000;
@@ -23,8 +23,8 @@ const userOf = async (person: Person, id: number): Promise<Json> => (await perso
 
 describe('POST /bots', () => {
   test.concurrent('creates a bot of the viewer with an API key, and notifies the users who can administer it', async () => {
-    const { owner, member, moderator, realm } = await organization();
-    const channel = `deploys of ${realm.subdomain}`;
+    const { owner, member, moderator, organization } = await createOrganization();
+    const channel = `deploys of ${organization.subdomain}`;
     await channelOf(member, channel, [member]);
     const heard = [await member.receiving(), await owner.receiving(), await moderator.receiving()];
     const defaults = { default_sending_stream: channel, default_all_public_streams: true };
@@ -41,7 +41,7 @@ describe('POST /bots', () => {
       role: 400,
       full_name: 'Build Bot',
     });
-    expect(user.email).toBe(`buildbot-bot@${realm.subdomain}.localhost`);
+    expect(user.email).toBe(`buildbot-bot@${organization.subdomain}.localhost`);
     expect(bot.email).toBe(user.email);
     const own = owner.as(basic(bot.email, bot.api_key));
     expect((await own.ok('GET', '/users/me/subscriptions')).subscriptions).toEqual([]);
@@ -59,7 +59,7 @@ describe('POST /bots', () => {
   });
 
   test.concurrent('notifies the bot that it has no subscriptions, until it has one, in both APIs', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const channelId = await channelOf(owner, 'quay', [owner, member]);
     const { email, api_key, user_id } = await make(member, 'Listener');
     const bot = new Person(member, { id: user_id, name: 'Listener', email, apiKey: api_key, role: 400 });
@@ -69,12 +69,12 @@ describe('POST /bots', () => {
     ];
     const told = expect.stringContaining('subscribed to no channel');
     expect(await notices()).toEqual([told, told]);
-    // The notice says that the client receives few messages. Clients that receive no messages, or those of all public channels,
-    // get none.
+    // The notice says that the client receives few messages. Clients get no notice if they receive no messages, or the messages
+    // of all public channels.
     expect(await notices({ event_types: ['reaction'] }, { eventTypes: ['REACTION'] })).toEqual([undefined, undefined]);
     expect(await notices({ all_public_streams: true }, { allPublicChannels: true })).toEqual([undefined, undefined]);
     expect((await member.register({ fetch_event_types: [] })).notice).toBeUndefined();
-    // Follows the next step that the documentation of POST /bots describes.
+    // Subscribes the bot to a channel, which is the next step in the documentation of POST /bots.
     await member.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'quay' }], principals: [user_id] });
     expect(await notices()).toEqual([undefined, undefined]);
     const hear = await bot.receiving({ event_types: ['message'] });
@@ -85,8 +85,8 @@ describe('POST /bots', () => {
   });
 
   test.concurrent('refuses other bot types, taken names and addresses, and users who cannot create bots', async () => {
-    const { owner, member, guest, bot, realm } = await organization();
-    const hidden = `hidden of ${realm.subdomain}`;
+    const { owner, member, guest, bot, organization } = await createOrganization();
+    const hidden = `hidden of ${organization.subdomain}`;
     await channelOf(owner, hidden, [owner], { invite_only: true });
     await make(member, 'Helper');
     const ask = { full_name: 'Other', short_name: 'other' };
@@ -109,13 +109,13 @@ describe('POST /bots', () => {
   });
 
   test.concurrent('accepts an image', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { user_id } = await make(member, 'Painter', { file: PNG });
     expect((await userOf(member, user_id)).avatar_version).toBe(2);
   });
 
   test.concurrent('stores no reply under an idempotency key, because it would contain the API key of the bot', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const headers = { 'idempotency-key': randomBytes(8).toString('hex') };
     const ask = { full_name: 'Helper', short_name: 'helper' };
     await member.ok('POST', '/bots', ask, { headers });
@@ -125,7 +125,7 @@ describe('POST /bots', () => {
 
 describe('GET /bots', () => {
   test.concurrent("lists the viewer's active bots with their API keys, oldest first", async () => {
-    const { owner, member, guest } = await organization();
+    const { owner, member, guest } = await createOrganization();
     const [one, two, gone] = [await make(member, 'One'), await make(member, 'Two'), await make(member, 'Gone')];
     await make(owner, 'Other');
     await member.ok('DELETE', `/bots/${gone.user_id}`);
@@ -148,7 +148,7 @@ describe('GET /bots', () => {
   });
 
   test.concurrent('shows administration fields of a bot only to its owner and to administrators', async () => {
-    const { owner, administrator, moderator, member } = await organization();
+    const { owner, administrator, moderator, member } = await createOrganization();
     const { user_id, api_key } = await make(member, 'Helper');
     const query = `{ user(by: { id: "${globalId('User', user_id)}" }) { fullName bot { apiKey } } }`;
     for (const person of [member, owner, administrator]) {
@@ -163,8 +163,8 @@ describe('GET /bots', () => {
 
 describe('PATCH /bots/{bot_id}', () => {
   test.concurrent('changes the given fields, with one event for each change, and returns the result', async () => {
-    const { owner, member, realm } = await organization();
-    const channel = `deploys of ${realm.subdomain}`;
+    const { owner, member, organization } = await createOrganization();
+    const channel = `deploys of ${organization.subdomain}`;
     const channelId = await channelOf(member, channel, [member]);
     const { user_id } = await make(member, 'Helper');
     const hear = await owner.receiving({ event_types: ['realm_bot', 'realm_user'] });
@@ -196,14 +196,14 @@ describe('PATCH /bots/{bot_id}', () => {
   });
 
   test.concurrent('transfers the bot to another owner, and notifies the users concerned', async () => {
-    const { owner, member, moderator, bot, guest, signUp } = await organization();
+    const { owner, member, moderator, bot, guest, signUp } = await createOrganization();
     const gone = await signUp('gone');
     await owner.ok('DELETE', `/users/${gone.id}`);
     const { user_id } = await make(member, 'Helper');
     const path = `/bots/${user_id}`;
     const refusal = (bot_owner_id: number) => msgOf(member.rest('PATCH', path, { bot_owner_id }));
     expect(await refusal(NOBODY)).toBe('Failed to change owner, no such user');
-    expect(await refusal((await organization()).member.id)).toBe('Failed to change owner, no such user');
+    expect(await refusal((await createOrganization()).member.id)).toBe('Failed to change owner, no such user');
     expect(await refusal(gone.id)).toBe('Failed to change owner, user is deactivated');
     expect(await refusal(bot.id)).toBe("Failed to change owner, bots can't own other bots");
     const heard = await Promise.all([member, moderator, owner].map(botEvents));
@@ -222,14 +222,14 @@ describe('PATCH /bots/{bot_id}', () => {
   });
 
   test.concurrent('is for the owner of the bot and administrators; only administrators change its role', async () => {
-    const { owner, administrator, moderator, member, guest } = await organization();
+    const { owner, administrator, moderator, member, guest } = await createOrganization();
     const { user_id } = await make(member, 'Helper');
     await make(member, 'Taken');
     const patch = (person: Person, parameters: object = {}, id = user_id) =>
       person.rest('PATCH', `/bots/${id}`, { ...parameters });
     expect(await msgOf(patch(member, {}, NOBODY))).toBe('No such bot');
     expect(await msgOf(patch(owner, {}, member.id))).toBe('No such bot');
-    expect(await msgOf(patch(owner, {}, (await organization()).bot.id))).toBe('No such bot');
+    expect(await msgOf(patch(owner, {}, (await createOrganization()).bot.id))).toBe('No such bot');
     expect(await msgOf(patch(moderator))).toBe('Insufficient permission');
     expect((await patch(guest)).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
     expect((await patch(member, { role: 300 })).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
@@ -238,14 +238,14 @@ describe('PATCH /bots/{bot_id}', () => {
     expect(await msgOf(patch(member, { full_name: 'TAKEN' }))).toBe('Name is already in use.');
     expect(await msgOf(patch(member, { full_name: 'a*b' }))).toBe('Invalid characters in name!');
     await owner.ok('PATCH', `/bots/${user_id}`, { role: 100 });
-    // An administrator must not read the key of a bot with the role of an owner, because the key grants the rights of an owner.
+    // An administrator must not read the API key of a bot with the owner role, because the key grants the rights of an owner.
     expect((await administrator.rest('GET', `/bots/${user_id}/api_key`)).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
   });
 });
 
 describe('DELETE /bots/{bot_id}', () => {
   test.concurrent('deactivates the bot once, and its API key is refused immediately', async () => {
-    const { owner, member, moderator, guest } = await organization();
+    const { owner, member, moderator, guest } = await createOrganization();
     const { user_id, api_key } = await make(member, 'Helper');
     const { email } = await userOf(owner, user_id);
     const self = new Person(member, { id: user_id, name: 'Helper', email, apiKey: api_key, role: 400 });
@@ -266,7 +266,7 @@ describe('DELETE /bots/{bot_id}', () => {
 
 describe('API keys', () => {
   test.concurrent('a new API key invalidates the old one immediately, for users and bots, and closes connections', async () => {
-    const { member, guest, bot } = await organization();
+    const { member, guest, bot } = await createOrganization();
     for (const person of [member, guest, bot]) {
       await using live = await person.events('position');
       const { api_key } = await person.ok('POST', '/users/me/api_key/regenerate');
@@ -285,7 +285,7 @@ describe('API keys', () => {
   });
 
   test.concurrent('only the owner of a bot and administrators can see and regenerate its API key', async () => {
-    const { owner, administrator, moderator, member, guest } = await organization();
+    const { owner, administrator, moderator, member, guest } = await createOrganization();
     const { user_id, api_key } = await make(member, 'Helper');
     const [read, renew] = [`/bots/${user_id}/api_key`, `/bots/${user_id}/api_key/regenerate`];
     for (const person of [member, owner, administrator]) {
@@ -310,7 +310,7 @@ describe('API keys', () => {
   });
 
   test.concurrent('regenerating a key under an idempotency key stores no reply: each request creates another key', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { user_id } = await make(member, 'Helper');
     const headers = { 'idempotency-key': 'the same' };
     const renew = async () => (await member.ok('POST', `/bots/${user_id}/api_key/regenerate`, {}, { headers })).api_key;
@@ -319,7 +319,7 @@ describe('API keys', () => {
 });
 
 test('a new administrator receives all bots, a former one keeps their own', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   const own = await make(member, 'Own');
   const { user_id } = await make(owner, 'Other');
   const hear = await botEvents(member);

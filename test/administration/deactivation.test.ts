@@ -5,7 +5,7 @@ import { type Ctx, signedIn } from '../../src/access/context.ts';
 import { readerAccess, signIn } from '../../src/access/sign-in.ts';
 import { regenerateBotKey } from '../../src/administration/bots/keys.ts';
 import { createBot, deactivateBot, updateBot } from '../../src/administration/bots/service.ts';
-import { addRealmDomain } from '../../src/administration/domains/service.ts';
+import { addOrganizationDomain } from '../../src/administration/domains/service.ts';
 import { updateUserDefaults } from '../../src/administration/user-defaults/service.ts';
 import { updateGroupMembers } from '../../src/administration/user-groups/members.ts';
 import { createUserGroup } from '../../src/administration/user-groups/service.ts';
@@ -20,7 +20,7 @@ import { addReaction } from '../../src/messages/reactions/service.ts';
 import { createProfileField } from '../../src/people/profile-fields/fields.ts';
 import { runCommand } from '../helpers/control.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import type { EventStream } from '../helpers/events.ts';
 import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
@@ -28,12 +28,12 @@ import { shareInProcess, startInProcess } from '../helpers/in-process.ts';
 import { type Mailbox, openMailbox } from '../helpers/mailbox.ts';
 import { basic, Person } from '../helpers/person.ts';
 import type { ServerProcess } from '../helpers/process.ts';
-import { organization, type Realm, serverOf, startServer } from '../helpers/server.ts';
+import { createOrganization, type Organization, serverOf, startServer } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 const NOBODY = 2_000_000_000;
-/** Longest time until a revoked stream or poll ends on any node, in milliseconds. */
+/** Longest accepted time until a revoked stream or poll ends on any node, in milliseconds. */
 const SOON_MS = 5_000;
 
 const userOf = async (viewer: Person, { id }: { id: number }): Promise<Json> =>
@@ -41,7 +41,7 @@ const userOf = async (viewer: Person, { id }: { id: number }): Promise<Json> =>
 const isActive = async (viewer: Person, person: { id: number }): Promise<boolean> =>
   (await userOf(viewer, person)).is_active;
 
-/** Creates a bot of a user. */
+/** Creates a bot that is owned by a user. */
 async function botOf(owner: Person, name: string): Promise<Person> {
   const shortName = name.toLowerCase().replaceAll(/\W/g, '');
   const made = await owner.ok('POST', '/bots', { full_name: name, short_name: shortName });
@@ -49,7 +49,7 @@ async function botOf(owner: Person, name: string): Promise<Person> {
   return new Person(owner, { id: made.user_id, name, email, apiKey: made.api_key, role: 400 });
 }
 
-/** Returns the type of an event with its distinguishing fields, as an array that begins with `type` or `type/op`. */
+/** Returns an array that begins with `type` or `type/op` of an event, followed by the fields that distinguish it. */
 const inShort = ({ type, op, person, ...event }: Json) => {
   if (type === 'subscription') return [`${type}/${op}`, event.stream_ids, event.user_ids];
   if (type === 'delete_message') return [type, event.message_ids ?? event.message_id];
@@ -63,10 +63,10 @@ const CAPABLE = {
 
 describe('DELETE /users/{user_id}', () => {
   test.concurrent('checks the target first, then the viewer, then the remaining owners', async () => {
-    const { owner, administrator, moderator, member, guest, bot, anonymous, signUp } = await organization();
+    const { owner, administrator, moderator, member, guest, bot, anonymous, signUp } = await createOrganization();
     const gone = await signUp('gone');
     await owner.ok('DELETE', `/users/${gone.id}`);
-    const foreign = await organization();
+    const foreign = await createOrganization();
     for (const [by, target, expected] of [
       [guest, { id: NOBODY }, { msg: 'No such user', code: 'BAD_REQUEST' }],
       [owner, { id: 0 }, { msg: 'No such user' }],
@@ -98,7 +98,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('names the parameters that it ignored', async () => {
-    const { owner, signUp } = await organization();
+    const { owner, signUp } = await createOrganization();
     let made = 0;
     await expectIgnoredParameters(owner, 'DELETE', async () => {
       const { id } = await signUp(`somebody ${++made}`);
@@ -107,7 +107,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('notifies subscribers, also of archived channels, then all users; bots precede their owner', async () => {
-    const { owner, member, guest, signUp } = await organization();
+    const { owner, member, guest, signUp } = await createOrganization();
     const ann = await signUp('Ann');
     const bot = await botOf(ann, 'Helper');
     const open = await channelOf(owner, 'open', [owner, ann, bot]);
@@ -132,7 +132,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('prevents direct messages, mentions, subscriptions and status changes for the user', async () => {
-    const { owner, member, signUp } = await organization();
+    const { owner, member, signUp } = await createOrganization();
     const ann = await signUp('Ann Gone');
     const channel = await channelOf(owner, 'open', [owner, ann]);
     await owner.ok('DELETE', `/users/${ann.id}`);
@@ -148,7 +148,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('refuses the API keys of the user and of their bots immediately, in both APIs', async () => {
-    const { owner, signUp } = await organization();
+    const { owner, signUp } = await createOrganization();
     const ann = await signUp('Ann');
     const bot = await botOf(ann, 'Helper');
     await owner.ok('DELETE', `/users/${ann.id}`);
@@ -160,7 +160,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('deletes the profile: name, avatar, status and fields', async () => {
-    const { owner, signUp } = await organization();
+    const { owner, signUp } = await createOrganization();
     const ann = await signUp('Ann');
     const field = await owner.ok('POST', '/realm/profile_fields', { field_type: 1, name: 'Phone' });
     await ann.ok('PATCH', '/users/me/profile_data', { data: [{ id: field.id, value: '123' }] });
@@ -175,7 +175,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('deletes the messages of bots, then those of the user, before each is deactivated', async () => {
-    const { owner, signUp } = await organization();
+    const { owner, signUp } = await createOrganization();
     const ann = await signUp('Ann');
     const bot = await botOf(ann, 'Helper');
     const open = await channelOf(owner, 'open', [owner, ann, bot]);
@@ -202,7 +202,7 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('deletes many messages in parts, until none is left', async () => {
-    const { owner, signUp } = await organization();
+    const { owner, signUp } = await createOrganization();
     const ann = await signUp('Ann');
     const open = await channelOf(owner, 'open', [owner, ann]);
     for (let i = 0; i < 45; i++) await Promise.all(Array.from({ length: 10 }, () => say(ann, open, 'topic')));
@@ -216,7 +216,7 @@ describe('DELETE /users/{user_id}', () => {
 
   test.concurrent('leaves one of two owners who deactivate each other concurrently', async () => {
     for (let round = 0; round < 5; round++) {
-      const { owner, second, administrator } = await organization({ second: 'owner' });
+      const { owner, second, administrator } = await createOrganization({ second: 'owner' });
       const replies = await Promise.all([
         owner.rest('DELETE', `/users/${second.id}`),
         second.rest('DELETE', `/users/${owner.id}`),
@@ -228,14 +228,14 @@ describe('DELETE /users/{user_id}', () => {
   });
 
   test.concurrent('leaves one of two owners who leave concurrently', async () => {
-    const { owner, second } = await organization({ second: 'owner' });
+    const { owner, second } = await createOrganization({ second: 'owner' });
     const replies = await Promise.all([owner, second].map((person) => person.rest('DELETE', '/users/me')));
     const refused = replies.filter(({ status }) => status !== 200).map(({ body }) => body);
     expect(refused).toMatchObject([{ code: 'CANNOT_DEACTIVATE_LAST_USER', is_last_owner: true }]);
   });
 
   test.concurrent('does the same over GraphQL, with errors by type', async () => {
-    const { owner, administrator, member, signUp } = await organization();
+    const { owner, administrator, member, signUp } = await createOrganization();
     const ann = await signUp('Ann');
     const open = await channelOf(owner, 'open', [owner, ann]);
     const id = await say(ann, open, 'topic');
@@ -245,7 +245,7 @@ describe('DELETE /users/{user_id}', () => {
     expect((await owner.rest('GET', `/messages/${id}`)).status).toBe(400);
     const refusal = (person: Person, userId: number) => person.tryMutation('deactivateUser', { userId });
     await signUp('second', 'owner');
-    expect(await refusal(administrator, owner.id)).toMatchObject({ __typename: 'UnauthorizedPrincipalError' });
+    expect(await refusal(administrator, owner.id)).toMatchObject({ __typename: 'ForbiddenError' });
     expect(await refusal(member, owner.id)).toMatchObject({ code: 'BAD_REQUEST', message: 'Insufficient permission' });
     const back = await administrator.mutate('reactivateUser', { userId: ann.id }, 'user { isActive }');
     expect(back.user.isActive).toBe(true);
@@ -258,7 +258,7 @@ describe('DELETE /users/{user_id}', () => {
 
 describe('DELETE /users/me', () => {
   test.concurrent('deactivates the viewer and their bots', async () => {
-    const { owner, member, guest, bot } = await organization();
+    const { owner, member, guest, bot } = await createOrganization();
     const helper = await botOf(member, 'Helper');
     await member.ok('DELETE', '/users/me');
     for (const person of [member, helper]) expect(await isActive(owner, person)).toBe(false);
@@ -269,7 +269,7 @@ describe('DELETE /users/me', () => {
   });
 
   test.concurrent('refuses the only owner, and the only user', async () => {
-    const { owner, administrator, moderator, member, guest } = await organization();
+    const { owner, administrator, moderator, member, guest } = await createOrganization();
     const entity = { code: 'CANNOT_DEACTIVATE_LAST_USER', is_last_owner: true, entity: 'organization owner' };
     const msg = 'Cannot deactivate the only organization owner.';
     const refused = await owner.rest('DELETE', '/users/me');
@@ -286,7 +286,7 @@ describe('DELETE /users/me', () => {
 });
 
 /** Returns the user with their current API key, read with an operator command. */
-async function withCurrentKey(person: Person, { subdomain }: Realm): Promise<Person> {
+async function withCurrentKey(person: Person, { subdomain }: Organization): Promise<Person> {
   const at = { org: subdomain, user: String(person.id) };
   const { api_key: apiKey } = (await runCommand(serverOf().dataDir, 'key show', at)) as { api_key: string };
   const { url, host, id, name, email, role } = person;
@@ -295,7 +295,7 @@ async function withCurrentKey(person: Person, { subdomain }: Realm): Promise<Per
 
 describe('POST /users/{user_id}/reactivate', () => {
   test.concurrent("restores the user's subscriptions and groups, and notifies all users in order", async () => {
-    const { owner, member, signUp, realm } = await organization();
+    const { owner, member, signUp, organization } = await createOrganization();
     const ann = await signUp('Ann');
     const open = await channelOf(owner, 'open', [owner, ann]);
     const old = await channelOf(owner, 'old', [owner, ann]);
@@ -309,16 +309,16 @@ describe('POST /users/{user_id}/reactivate', () => {
     expect(events.slice(0, 3).map(inShort)).toEqual([
       ['realm_user/update', { user_id: ann.id, is_active: true }],
       ['subscription/peer_add', [open], [ann.id]],
-      // Deactivation also unsubscribed Ann from the archived channel, so reactivation subscribes her to it again.
+      // Deactivation also ended Ann's subscription to the archived channel. Reactivation restores it.
       ['subscription/peer_add', [old], [ann.id]],
     ]);
     const groups = events.slice(3);
     expect(groups.length).toBeGreaterThan(1);
     for (const event of groups) expect(inShort(event)).toEqual(['user_group/add_members', [ann.id]]);
     expect(groups.map(({ group_id }) => group_id)).toContain(group.group_id);
-    // The previous key stays invalid, because a leaked key can be the reason for the deactivation.
+    // The previous API key stays invalid, because a leaked key can be the reason for the deactivation.
     expect(await ann.rest('GET', '/users/me')).toMatchObject({ status: 401, body: { code: 'INVALID_API_KEY' } });
-    const back = await withCurrentKey(ann, realm);
+    const back = await withCurrentKey(ann, organization);
     expect((await back.ok('GET', '/users/me')).is_active).toBe(true);
     expect((await back.ok('GET', '/users/me/subscriptions')).subscriptions.map((s: Json) => s.name)).toEqual(['open']);
     expect((await member.register()).user_status[ann.id]).toEqual({ status_text: 'busy' });
@@ -329,14 +329,14 @@ describe('POST /users/{user_id}/reactivate', () => {
   });
 
   test.concurrent('gives users and bots a new API key, over both APIs, and for every scheme and transport', async () => {
-    const { owner, member, realm } = await organization();
+    const { owner, member, organization } = await createOrganization();
     const bot = await botOf(owner, 'Helper');
     for (const who of [member, bot]) {
       for (const reactivated of [
         () => owner.ok('POST', `/users/${who.id}/reactivate`),
         () => owner.mutate('reactivateUser', { userId: who.id }, 'user { isActive }'),
       ]) {
-        const before = await withCurrentKey(who, realm);
+        const before = await withCurrentKey(who, organization);
         await owner.ok('DELETE', who === bot ? `/bots/${who.id}` : `/users/${who.id}`);
         expect((await before.rest('GET', '/users/me')).body.code).toBe('USER_DEACTIVATED');
         await reactivated();
@@ -346,15 +346,15 @@ describe('POST /users/{user_id}/reactivate', () => {
           );
         }
         expect((await before.rest('POST', '/drafts', { drafts: [] })).status).toBe(401);
-        expect((await (await withCurrentKey(who, realm)).ok('GET', '/users/me')).user_id).toBe(who.id);
+        expect((await (await withCurrentKey(who, organization)).ok('GET', '/users/me')).user_id).toBe(who.id);
       }
     }
   });
 
   test.concurrent('restores a user made over the API who never signed in; they stay a stub until they do', async () => {
-    const { owner, member, anonymous, realm } = await organization();
+    const { owner, member, anonymous, organization } = await createOrganization();
     const [username, right] = ['new@example.com', 'can_create_users'];
-    await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
+    await runCommand(serverOf().dataDir, 'user grant', { org: organization.subdomain, user: owner.email, right });
     const password = 'correct horse';
     const { user_id } = await owner.ok('POST', '/users', { email: username, password, full_name: 'New' });
     const seen = async () => {
@@ -370,9 +370,9 @@ describe('POST /users/{user_id}/reactivate', () => {
   });
 
   test.concurrent('restores a placeholder whose first login has made it an account', async () => {
-    const { owner, anonymous, realm } = await organization();
+    const { owner, anonymous, organization } = await createOrganization();
     const [username, password] = ['later@example.com', 'correct horse'];
-    const account = { org: realm.subdomain, name: 'Later', email: username, password, placeholder: true };
+    const account = { org: organization.subdomain, name: 'Later', email: username, password, placeholder: true };
     const { user_id } = await runCommand(serverOf().dataDir, 'user create', account);
     expect((await owner.ok('GET', `/users/${user_id}`)).user.is_imported_stub).toBe(true);
     await anonymous.ok('POST', '/fetch_api_key', { username, password });
@@ -381,8 +381,8 @@ describe('POST /users/{user_id}/reactivate', () => {
   });
 
   test.concurrent('is for administrators, and refuses placeholders and users whose name is taken', async () => {
-    const { owner, administrator, member, bot, signUp, realm } = await organization();
-    const account = { org: realm.subdomain, name: 'Stub', email: 'stub@example.com', placeholder: true };
+    const { owner, administrator, member, bot, signUp, organization } = await createOrganization();
+    const account = { org: organization.subdomain, name: 'Stub', email: 'stub@example.com', placeholder: true };
     const stub = await runCommand(serverOf().dataDir, 'user create', account);
     await owner.ok('DELETE', `/users/${stub.user_id}`);
     const ann = await signUp('Ann');
@@ -403,7 +403,7 @@ describe('POST /users/{user_id}/reactivate', () => {
   });
 
   test.concurrent('transfers a bot whose owner is deactivated to the viewer', async () => {
-    const { owner, administrator, member } = await organization();
+    const { owner, administrator, member } = await createOrganization();
     const bot = await botOf(member, 'Helper');
     await owner.ok('DELETE', `/users/${member.id}`);
     const hear = await owner.receiving({ event_types: ['realm_user', 'realm_bot'] });
@@ -416,21 +416,21 @@ describe('POST /users/{user_id}/reactivate', () => {
   });
 
   test.concurrent('lets only owners reactivate a bot with the role of an owner', async () => {
-    const { owner, administrator, member } = await organization();
+    const { owner, administrator, member } = await createOrganization();
     const bot = await botOf(member, 'Helper');
     await owner.ok('PATCH', `/bots/${bot.id}`, { role: 100 });
     await administrator.ok('DELETE', `/users/${member.id}`);
     const { status, body } = await administrator.rest('POST', `/users/${bot.id}/reactivate`);
     expect([status, body.code, body.msg]).toEqual([400, 'UNAUTHORIZED_PRINCIPAL', 'Must be an organization owner']);
     const refusal = await administrator.tryMutation('reactivateUser', { userId: bot.id });
-    expect(refusal).toMatchObject({ __typename: 'UnauthorizedPrincipalError' });
+    expect(refusal).toMatchObject({ __typename: 'ForbiddenError' });
     expect(await isActive(owner, bot)).toBe(false);
     await owner.ok('POST', `/users/${bot.id}/reactivate`);
     expect((await userOf(owner, bot)).bot_owner_id).toBe(owner.id);
   });
 
   test.concurrent('refuses a bot whose name is now taken', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const bot = await botOf(member, 'Helper');
     await member.ok('DELETE', `/bots/${bot.id}`);
     const renamed = await botOf(member, 'Another');
@@ -444,7 +444,7 @@ describe('POST /users/{user_id}/reactivate', () => {
 
 test('requests that started before their user was deactivated or lost a role or group are refused', async () => {
   await using service = await shareInProcess();
-  const people = await organization({ second: 'owner', ann: 'member' }, { on: service });
+  const people = await createOrganization({ second: 'owner', ann: 'member' }, { on: service });
   const { owner, second, administrator, moderator, member, ann } = people;
   const bot = await botOf(owner, 'Helper');
   const began = async (person: Person): Promise<Ctx> => {
@@ -490,7 +490,10 @@ test('requests that started before their user was deactivated or lost a role or 
       () => updateSettingsOf(demoted, { userIds: [ann.id] }, { enter_sends: true }),
       'Must be an organization administrator',
     ],
-    [() => addRealmDomain(demoted, { domain: 'x.example', allowSubdomains: false }), 'Must be an organization owner'],
+    [
+      () => addOrganizationDomain(demoted, { domain: 'x.example', allowSubdomains: false }),
+      'Must be an organization owner',
+    ],
   ] as const) {
     await expect(act(), String(act)).rejects.toThrow(refusal);
   }
@@ -506,7 +509,7 @@ describe('the mail', () => {
 
   test('is sent to the user, with a comment if one is given, and to no user without the parameter', async () => {
     await using service = await startInProcess({ env: { SMTP_URL: mailbox.url } });
-    const { owner, signUp, realm } = await organization({}, { on: service });
+    const { owner, signUp, organization } = await createOrganization({}, { on: service });
     const people = [await signUp('Ann'), await signUp('Bob'), await signUp('Eve')] as const;
     const [ann, bob, eve] = people;
     await owner.ok('DELETE', `/users/${ann.id}`, { deactivation_notification_comment: '  Thank you, Ann! ' });
@@ -515,7 +518,7 @@ describe('the mail', () => {
     await service.mail.sendDue();
     expect(mailbox.mails.map(({ to }) => to)).toEqual([[ann.email], [bob.email]]);
     const [toAnn, toBob] = mailbox.mails.map(({ raw }) => raw.replaceAll('\r\n', '\n'));
-    expect(toAnn).toContain(`Subject: Your account at ${realm.name}`);
+    expect(toAnn).toContain(`Subject: Your account at ${organization.name}`);
     expect(toAnn).toMatch(/\n\nThank you, Ann!\n/);
     expect(toBob).not.toContain('comment');
   });
@@ -526,7 +529,7 @@ describe('the mail', () => {
     const before = mailbox.mails.length;
     {
       await using first = await startServer({ dataDir, env: embedded });
-      const { owner, member } = await organization({}, { on: first });
+      const { owner, member } = await createOrganization({}, { on: first });
       await owner.ok('DELETE', `/users/${member.id}`, { deactivation_notification_comment: '' });
       await expect.poll(() => first.log(), { timeout: 10_000 }).toContain('SMTP_URL is not set');
       await first.stop();
@@ -537,10 +540,9 @@ describe('the mail', () => {
   });
 });
 
-/** Opens every kind of connection as a user, at one node. */
+/** Opens a long poll and streams over every transport as a user, at one node. */
 async function openEverything(person: Person) {
-  // The queue has other event types, because subscribers receive events about the deactivation of others before their
-  // connections end.
+  // The queue has other event types. Otherwise the connections could receive the events about the deactivation before they end.
   const { queue_id, last_event_id } = await person.register({ event_types: ['drafts'], fetch_event_types: [] });
   const poll = person.rest('GET', '/events', { queue_id, last_event_id });
   const socket = await person.events('position');
@@ -556,12 +558,12 @@ async function endOf({ poll, streams }: Awaited<ReturnType<typeof openEverything
 }
 
 test('ends all connections of the user and their bots within seconds', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   const bot = await botOf(member, 'Helper');
   const open = [await openEverything(member), await openEverything(bot)];
   await owner.ok('DELETE', `/users/${member.id}`);
   for (const each of open) expect(await endOf(each)).toBeLessThan(SOON_MS);
-  // Ignores heartbeats: a slow connection can receive one.
+  // Ignores heartbeats, which a slow connection can receive.
   const real = ({ type }: Json) => type !== 'heartbeat';
   for (const { poll } of open) expect(((await poll).body.events ?? []).filter(real)).toEqual([]);
   for (const person of [member, bot]) expect((await person.rest('GET', '/events')).body.code).toBe('USER_DEACTIVATED');
@@ -571,20 +573,20 @@ test.for(['deactivated', 'given another key'])(
   'a user who is %s receives no later events, even if a node reads both together',
   async (what) => {
     await using service = await startInProcess();
-    const { owner, member, realm } = await organization({}, { on: service });
+    const { owner, member, organization } = await createOrganization({}, { on: service });
     const channel = await channelOf(owner, 'news', [member, owner]);
     await using stream = await member.events('... on MessageSentEvent { message { content } }');
     await using own = await member.events('... on MessageSentEvent { message { content sender { bot { id } } } }');
     const { queue_id, last_event_id } = await member.register({ event_types: ['message'] });
     const poll = member.rest('GET', '/events', { queue_id, last_event_id });
     await expect.poll(() => service.app.hub.readerCount).toBe(3);
-    // Simulates a commit of another node of which this node is notified late.
+    // Simulates a commit by another node whose notification arrives late at this node.
     service.app.hub.publish = () => {};
     await say(owner, channel, 'before', 'before');
     if (what === 'deactivated') await owner.ok('DELETE', `/users/${member.id}`);
     else await member.ok('POST', '/users/me/api_key/regenerate');
     await say(owner, channel, 'after', 'after');
-    const window = await service.app.hub.tail(realm.id);
+    const window = await service.app.hub.tail(organization.id);
     await window.fill();
     expect((await poll).body.events ?? []).not.toContainEqual(
       expect.objectContaining({ message: expect.objectContaining({ content: 'after' }) }),
@@ -602,7 +604,7 @@ test.for(['deactivated', 'given another key'])(
 
 test('a user who gets another key while a stream opens receives no later events', async () => {
   await using service = await startInProcess();
-  const { owner, member } = await organization({}, { on: service });
+  const { owner, member } = await createOrganization({}, { on: service });
   const channel = await channelOf(owner, 'news', [member, owner]);
   const { queue_id: queueId } = await member.register({ event_types: ['message'] });
   const { queues } = service.app;
@@ -620,7 +622,7 @@ test('a user who gets another key while a stream opens receives no later events'
 test('a user who gets another key while their client does not read receives no later events', async () => {
   await using service = await startInProcess();
   const { app } = service;
-  const { owner, member } = await organization({}, { on: service });
+  const { owner, member } = await createOrganization({}, { on: service });
   const channel = await channelOf(owner, 'news', [member, owner]);
   const { queue_id: queueId } = await member.register({ event_types: ['message'] });
   await say(owner, channel, 'before');
@@ -655,14 +657,14 @@ test('a user who gets another key while their client does not read receives no l
 
 /** Skipped on the embedded database, which only one process can open. */
 test.skipIf(DATABASE_URL === undefined)('ends connections on other nodes as well', async () => {
-  await using database = await createDatabase(DATABASE_URL ?? '');
+  await using database = await createMigratedDatabase(DATABASE_URL ?? '');
   const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
   const nodes: [ServerProcess, ServerProcess] = [await startServer({ env }), await startServer({ env })];
   await using _first = nodes[0];
   await using second = nodes[1];
-  const { owner, member, realm } = await organization({}, { on: nodes[0] });
+  const { owner, member, organization } = await createOrganization({}, { on: nodes[0] });
   const bot = await botOf(member, 'Helper');
-  const host = `${realm.subdomain}.localhost:${second.port}`;
+  const host = `${organization.subdomain}.localhost:${second.port}`;
   const there = [member, bot].map((person) => new Person({ url: second.url, host }, person));
   const open = await Promise.all(there.map(openEverything));
   await owner.ok('DELETE', `/users/${member.id}`);

@@ -3,7 +3,7 @@ import { runCommand } from '../helpers/control.ts';
 import { send } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { basic, type Person, type Visitor } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 const DAY = 86_400_000;
 const PASSWORD = 'correct horse battery';
@@ -15,24 +15,24 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-const place = (options: { password?: string } = {}) => organization({}, { on: service, ...options });
+const place = (options: { password?: string } = {}) => createOrganization({}, { on: service, ...options });
 
 const ask = (person: Person, email: string) => person.rest('PATCH', '/settings', { email });
 
-/** Returns the status, code and message of a refusal. */
+/** Returns the status, error code and message of a refused request. */
 async function refusal(reply: ReturnType<Visitor['rest']>): Promise<readonly unknown[]> {
   const { status, body } = await reply;
   return [status, body.code, body.msg];
 }
 
-/** Returns the stored outgoing emails to an address, newest first. */
+/** Returns the outgoing emails that are stored for an address, newest first. */
 const mailsTo = (recipient: string) =>
   service.app.db.outgoingMail.findMany({ where: { recipient }, orderBy: { id: 'desc' } });
 
 /**
  * Returns the path and query of the confirmation link in the newest email to an address.
  *
- * @param visitor Client of the organization that must be the host of the link.
+ * @param visitor Client of the organization whose host the link must contain.
  */
 async function linkTo(address: string, { host }: Visitor): Promise<string> {
   const [mail] = await mailsTo(address);
@@ -43,7 +43,7 @@ async function linkTo(address: string, { host }: Visitor): Promise<string> {
 
 const tokenOf = (link: string) => link.split('=')[1] ?? '';
 
-/** Submits the form of the confirmation page that a link opens. */
+/** Submits the form on the confirmation page that a link opens. */
 const press = ({ url, host }: Visitor, link: string) =>
   send(url, {
     method: 'POST',
@@ -52,7 +52,7 @@ const press = ({ url, host }: Visitor, link: string) =>
     body: `token=${tokenOf(link)}`,
   });
 
-/** Confirms a change over GraphQL. @returns The payload or the error. */
+/** Confirms a change of email address over GraphQL. @returns The payload or the error. */
 async function confirm(visitor: Visitor, token: string) {
   const query = `mutation ($input: ConfirmEmailChangeInput!) { confirmEmailChange(input: $input) {
     ... on ConfirmEmailChangePayload { email } ... on ServiceError { code message } } }`;
@@ -74,11 +74,11 @@ async function asked(person: Person, email: string): Promise<string> {
 
 describe("a user's own address", () => {
   test('changes after the user follows the link sent to the new one and presses the button', async () => {
-    const { member, owner, realm } = await place();
+    const { member, owner, organization } = await place();
     const heard = await owner.receiving({ event_types: ['realm_user'] });
     const link = await asked(member, ' Zoe@New.example ');
     const [mail] = await mailsTo('Zoe@New.example');
-    expect(mail?.subject).toBe(`Confirm your new email address for ${realm.name}`);
+    expect(mail?.subject).toBe(`Confirm your new email address for ${organization.name}`);
     expect(mail?.body).toContain(`instead of ${member.email}.`);
     const page = await send(member.url, { method: 'GET', path: link, headers: { host: member.host } });
     expect([page.status, page.headers['cache-control'], page.headers['referrer-policy']]).toEqual([
@@ -86,7 +86,7 @@ describe("a user's own address", () => {
     ]);
     expect(page.headers['content-security-policy']).toContain("form-action 'self'");
     expect(page.text).toContain(`<input type="hidden" name="token" value="${tokenOf(link)}">`);
-    // Only the form on the page confirms the change, not opening the page.
+    // The change is confirmed only by the form on the page, not by opening the page.
     expect([await emailOf(member), await heard()]).toEqual([member.email, []]);
     const done = await press(member, link);
     expect([done.status, done.text.includes('Zoe@New.example')]).toEqual([200, true]);
@@ -129,6 +129,13 @@ describe("a user's own address", () => {
     expect(await service.app.db.emailChange.count({ where: { userId: member.id } })).toBe(0);
     const { status, text } = await press(member, `?token=${token}`);
     expect([status, text.includes(BAD_LINK.message)]).toEqual([400, true]);
+  });
+
+  test('can change in letter case, because the user is its own holder', async () => {
+    const { member } = await place();
+    const wanted = member.email.toUpperCase();
+    expect((await ask(member, wanted)).status).toBe(200);
+    expect(await confirm(member, tokenOf(await linkTo(wanted, member)))).toEqual({ email: wanted });
   });
 
   test('is confirmed by the newest link only, within a day, in its own organization', async () => {
@@ -204,7 +211,7 @@ describe("a user's own address", () => {
     // Every new request makes the previous one of the user invalid, even if the new address is in use.
     expect(await confirm(anonymous, tokenOf(await linkTo('free@new.example', member)))).toEqual(BAD_LINK);
     expect(await refusal(ask(owner, guest.email))).toEqual([400, 'BAD_REQUEST', 'Email is already in use.']);
-    // The stored row could not give the email address to the member, even if its token was guessed.
+    // The stored request cannot give the email address to the member, even with a guessed token.
     const row = await service.app.db.emailChange.findFirstOrThrow({ where: { userId: member.id } });
     expect(row.newEmail).toBe(guest.email.toUpperCase());
     expect([await emailOf(guest), await emailOf(member)]).toEqual([guest.email, member.email]);
@@ -316,8 +323,8 @@ describe("a user's own password", () => {
 describe('the address of another user', () => {
   async function granted() {
     const made = await place();
-    const { administrator, realm } = made;
-    const right = { org: realm.subdomain, user: administrator.email, right: 'can_change_user_emails' };
+    const { administrator, organization } = made;
+    const right = { org: organization.subdomain, user: administrator.email, right: 'can_change_user_emails' };
     await runCommand(service.dataDir, 'user grant', right);
     return made;
   }

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ofReminders, onlyFor } from '../../src/events/erase-logged.ts';
 import { deleteExpired } from '../../src/messages/retention/service.ts';
 import { queueMail } from '../../src/platform/mail/outbox.ts';
-import { createDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../helpers/database.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { makeObjects } from '../helpers/scene.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 /** A word that every text of the erased user contains. */
@@ -26,7 +27,7 @@ let service: InProcess;
 let database: TestDatabase | undefined;
 let org: Organization;
 let ann: Person;
-/** A user whose email address contains that of the erased user as its end. */
+/** A user whose email address ends with the erased user's address. */
 let other: Person;
 let open: number;
 
@@ -37,12 +38,12 @@ const tables = async (): Promise<string[]> => {
   return rows.map(({ name }) => name);
 };
 
-/** Returns the tables in which rows of the organization contain a text, as `table: rows`. */
-async function holding(realmId: number, text: string): Promise<string[]> {
+/** Returns the tables that contain rows of the organization with a text, as `table: number of rows`. */
+async function holding(organizationId: number, text: string): Promise<string[]> {
   const found: string[] = [];
   for (const table of await tables()) {
     const rows = await service.app.db.$queryRawUnsafe<Json[]>(
-      `SELECT to_jsonb(t)::text AS row FROM "${table}" t WHERE realm_id = ${realmId}
+      `SELECT to_jsonb(t)::text AS row FROM "${table}" t WHERE realm_id = ${organizationId}
          AND strpos(lower(to_jsonb(t)::text), lower($1)) > 0`,
       text,
     );
@@ -56,14 +57,14 @@ const isWhole = (row: string, address: string): boolean =>
 
 beforeAll(async () => {
   const { DATABASE_URL: server = '' } = process.env;
-  database = server === '' ? undefined : await createDatabase(server);
+  database = server === '' ? undefined : await createMigratedDatabase(server);
   const own = database && { DATABASE_URL: database.url, SECRET_KEY: 'x'.repeat(32) };
   service = await startInProcess({ env: { ...own } });
-  org = await organization({}, { on: service });
+  org = await createOrganization({}, { on: service });
   ann = await org.signUp(NAME);
   other = await org.signUp('Jo');
   await service.app.db.user.updateMany({
-    where: { id: other.id, realmId: org.realm.id },
+    where: { id: other.id, organizationId: org.organization.id },
     data: { email: `jo${ann.email}` },
   });
   open = await channelOf(org.owner, 'open', [org.owner, ann, other]);
@@ -75,22 +76,17 @@ afterAll(async () => {
 
 /** Creates data of every kind as the user who is erased later. */
 async function leaveTraces(): Promise<void> {
-  const { owner, member, realm } = org;
+  const { owner, member, organization } = org;
   const hidden = await channelOf(owner, 'hidden', [owner, ann], { invite_only: true });
   const field = await owner.ok('POST', '/realm/profile_fields', { field_type: 1, name: 'Phone' });
   await ann.ok('PATCH', '/users/me/profile_data', { data: [{ id: field.id, value: `${WORD} phone` }] });
   await ann.ok('POST', '/users/me/status', { status_text: `${WORD} away`, emoji_name: 'car' });
   await ann.ok('PATCH', '/settings', { timezone: 'Pacific/Kiritimati' });
   await ann.ok('POST', '/users/me/alert_words', { alert_words: [`${WORD} word`] });
-  await ann.ok('POST', '/saved_snippets', { title: `${WORD} title`, content: `${WORD} snippet` });
-  await ann.ok('POST', '/drafts', { drafts: [{ type: 'stream', to: [open], topic: 'a', content: `${WORD} draft` }] });
   await ann.ok('POST', '/user_topics', { stream_id: open, topic: `${WORD} topic`, visibility_policy: 3 });
   await ann.ok('POST', '/navigation_views', { fragment: `narrow/${WORD}`, is_pinned: true, name: `${WORD} view` });
-  await ann.ok('POST', '/scheduled_messages', {
-    ...{ type: 'channel', to: open, topic: 'a', content: `${WORD} later` },
-    scheduled_delivery_timestamp: LATER,
-  });
   const sent = await say(ann, open, 'a', `${WORD} in public`);
+  await makeObjects(ann, { channelId: open, topic: 'a', messageId: sent, text: WORD });
   await ann.ok('PATCH', `/messages/${sent}`, { content: `${WORD} edited` });
   await say(ann, hidden, 'a', `${WORD} in private`);
   await ann.ok('POST', '/messages', { type: 'direct', to: [member.id], content: `${WORD} direct` });
@@ -102,7 +98,7 @@ async function leaveTraces(): Promise<void> {
   }
   await member.ok('POST', '/messages', { type: 'direct', to: [ann.id], content: 'an answer' });
   await ann.register({ narrow: [['channel', `${WORD}`]] });
-  const mail = { realmId: realm.id, subject: 'A mail', body: 'Hello' };
+  const mail = { organizationId: organization.id, subject: 'A mail', body: 'Hello' };
   await service.app.db.$transaction(async (tx) => {
     for (const to of [ann.email, ann.email.toUpperCase(), other.email]) await queueMail(tx as never, { ...mail, to });
     await queueMail(tx as never, { ...mail, to: other.email, body: `The account ${ann.email}.` });
@@ -116,20 +112,20 @@ async function leaveTraces(): Promise<void> {
 
 describe('DELETE /users/{user_id} with all actions', () => {
   test('leaves no text, name or address of the user, in any table and for any reader', async () => {
-    const { owner, guest, realm } = org;
+    const { owner, guest, organization } = org;
     await leaveTraces();
-    expect((await holding(realm.id, WORD)).length).toBeGreaterThan(10);
+    expect((await holding(organization.id, WORD)).length).toBeGreaterThan(10);
     expect((await guest.ok('GET', `/users/${ann.id}`)).user).toMatchObject({ delivery_email: ann.email });
     const heard = await guest.receiving({ event_types: ['realm_user'] });
     await owner.ok('DELETE', `/users/${ann.id}`, { actions: ALL });
 
-    expect(await holding(realm.id, WORD)).toEqual([]);
-    expect(await holding(realm.id, NAME)).toEqual([]);
-    expect(await holding(realm.id, 'Kiritimati')).toEqual([]);
-    const addressed = (await holding(realm.id, ann.email)).filter((row) => isWhole(row, ann.email));
+    expect(await holding(organization.id, WORD)).toEqual([]);
+    expect(await holding(organization.id, NAME)).toEqual([]);
+    expect(await holding(organization.id, 'Kiritimati')).toEqual([]);
+    const addressed = (await holding(organization.id, ann.email)).filter((row) => isWhole(row, ann.email));
     // The address with ".invalid" appended belongs to another user.
     expect(addressed.filter((row) => !row.includes(`${ann.email}.invalid`))).toEqual([]);
-    const mails = await service.app.db.outgoingMail.findMany({ where: { realmId: realm.id } });
+    const mails = await service.app.db.outgoingMail.findMany({ where: { organizationId: organization.id } });
     expect(mails.map(({ recipient }) => recipient)).toEqual([other.email, other.email]);
 
     const standIn = `user${ann.id}@users.invalid`;
@@ -155,22 +151,22 @@ describe('DELETE /users/{user_id} with all actions', () => {
   });
 
   test('keeps data of other users with a similar address or id', async () => {
-    const { owner, member, realm } = org;
+    const { owner, member, organization } = org;
     const bea = await org.signUp('Bea');
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'wombat' }] });
     await member.ok('POST', '/users/me/status', { status_text: 'wombat' });
     await say(member, open, 'a', 'wombat');
-    const before = (await holding(realm.id, 'wombat')).length;
+    const before = (await holding(organization.id, 'wombat')).length;
     await owner.ok('DELETE', `/users/${bea.id}`, { actions: ALL });
-    expect((await holding(realm.id, 'wombat')).length).toBe(before);
+    expect((await holding(organization.id, 'wombat')).length).toBe(before);
   });
 
   test('without actions keeps name, address, drafts and snippets', async () => {
-    const { owner, realm } = org;
+    const { owner, organization } = org;
     const cid = await org.signUp('Cid');
     await cid.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'numbat' }] });
     await owner.ok('DELETE', `/users/${cid.id}`);
-    expect((await holding(realm.id, 'numbat')).length).toBeGreaterThan(0);
+    expect((await holding(organization.id, 'numbat')).length).toBeGreaterThan(0);
     expect((await owner.ok('GET', `/users/${cid.id}`)).user).toMatchObject({
       full_name: 'Cid',
       delivery_email: cid.email,
@@ -189,7 +185,7 @@ describe('DELETE /users/{user_id} for a user who had other names and addresses',
   beforeAll(() => service.app.db.user.updateMany({ where: { id: org.owner.id }, data: { canChangeUserEmails: true } }));
 
   test('leaves none of their former names and addresses in any table', async () => {
-    const { owner, member, realm } = org;
+    const { owner, member, organization } = org;
     const names = ['Dagny Zero', 'Dagny First', 'Dagny Second'];
     const address = (i: number) => `dagny${i}@former.example`;
     let dag = await org.signUp('Dagny Zero');
@@ -204,60 +200,67 @@ describe('DELETE /users/{user_id} for a user who had other names and addresses',
       await dag.ok('PATCH', '/settings', { email_address_visibility: 1 });
     }
     const addresses = [signedUpAs, ...[0, 1, 2].map(address)];
-    for (const text of [...names, ...addresses]) expect([text, await holding(realm.id, text)]).not.toEqual([text, []]);
+    for (const text of [...names, ...addresses])
+      expect([text, await holding(organization.id, text)]).not.toEqual([text, []]);
     await owner.ok('DELETE', `/users/${dag.id}`, { actions: { delete_profile: true } });
-    for (const text of [...names, ...addresses]) expect([text, await holding(realm.id, text)]).toEqual([text, []]);
+    for (const text of [...names, ...addresses])
+      expect([text, await holding(organization.id, text)]).toEqual([text, []]);
   });
 
   test('finds addresses in emails about changes that the event log no longer contains', async () => {
-    const { owner, realm } = org;
+    const { owner, organization } = org;
     let eli = await org.signUp('Eli');
     const signedUpAs = eli.email;
     for (const email of ['eli1@former.example', 'eli2@former.example']) eli = await rename(eli, 'Eli', email);
-    await service.app.db.event.deleteMany({ where: { realmId: realm.id, type: 'realm_user' } });
-    expect(await holding(realm.id, 'eli1@former.example')).not.toEqual([]);
+    await service.app.db.event.deleteMany({ where: { organizationId: organization.id, type: 'realm_user' } });
+    expect(await holding(organization.id, 'eli1@former.example')).not.toEqual([]);
     await owner.ok('DELETE', `/users/${eli.id}`, { actions: { delete_profile: true } });
     for (const email of [signedUpAs, 'eli1@former.example', 'eli2@former.example']) {
-      expect([email, await holding(realm.id, email)]).toEqual([email, []]);
+      expect([email, await holding(organization.id, email)]).toEqual([email, []]);
     }
   });
 
   test('keeps an address that now belongs to another user', async () => {
-    const { owner, realm } = org;
+    const { owner, organization } = org;
     const fay = await org.signUp('Fay');
     await rename(fay, 'Fay', 'fay1@former.example');
     const gus = await rename(await org.signUp('Gus'), 'Gus', fay.email);
     await say(gus, open, 'a', 'sent');
     await service.app.db.$transaction((tx) =>
-      queueMail(tx as never, { realmId: realm.id, to: gus.email, subject: 'A mail to Gus', body: 'Hello' }),
+      queueMail(tx as never, {
+        organizationId: organization.id,
+        to: gus.email,
+        subject: 'A mail to Gus',
+        body: 'Hello',
+      }),
     );
     await owner.ok('DELETE', `/users/${fay.id}`, { actions: { delete_profile: true } });
-    const held = await holding(realm.id, fay.email);
+    const held = await holding(organization.id, fay.email);
     for (const table of ['user_account', 'event', 'outgoing_mail']) {
       expect(held.map((row) => row.split(':')[0])).toContain(table);
     }
-    expect(await holding(realm.id, 'fay1@former.example')).toEqual([]);
+    expect(await holding(organization.id, 'fay1@former.example')).toEqual([]);
   });
 });
 
 test('events for a single user and those of reminders are found by the index on users', async () => {
   const { db } = service.app;
-  const realmId = org.realm.id;
+  const organizationId = org.organization.id;
   // The events have ids beyond the end of the log, so that no reader receives them.
   await db.$executeRaw`
     INSERT INTO event (realm_id, id, type, op, payload, channel_ids, user_ids, except_user_ids)
-    SELECT ${realmId}, 1000000 + i, 'drafts', 'add', '{"drafts": []}', '{}', ARRAY[i], '{}' FROM generate_series(1, 3000) i`;
+    SELECT ${organizationId}, 1000000 + i, 'drafts', 'add', '{"drafts": []}', '{}', ARRAY[i], '{}' FROM generate_series(1, 3000) i`;
   await db.$executeRaw`ANALYZE event`;
   for (const which of [onlyFor(ann.id), ofReminders([{ id: 1, ownerId: ann.id }])]) {
     const plan = await db.$queryRaw<Json[]>`
-      EXPLAIN UPDATE event SET payload = '{}' WHERE realm_id = ${realmId} AND (${which}) AND payload <> '{}'`;
+      EXPLAIN UPDATE event SET payload = '{}' WHERE realm_id = ${organizationId} AND (${which}) AND payload <> '{}'`;
     expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain('event_by_user_1');
   }
-  await db.$executeRaw`DELETE FROM event WHERE realm_id = ${realmId} AND id > 1000000`;
+  await db.$executeRaw`DELETE FROM event WHERE realm_id = ${organizationId} AND id > 1000000`;
 });
 
 describe('after an erasure', () => {
-  /** Polls a queue from its start until an event satisfies `isLast`. @returns All events read. */
+  /** Polls a queue from its start until an event for which `isLast` returns true. @returns All events read. */
   async function until(reader: Person, queue: Json, isLast: (event: Json) => boolean): Promise<Json[]> {
     for (let tries = 0; tries < 100; tries++) {
       const events = await reader.poll(queue.queue_id, queue.last_event_id, { dontBlock: true });
@@ -268,8 +271,8 @@ describe('after an erasure', () => {
   }
 
   /**
-   * Erases a user and an old message at one node. Before, `reader` reads their events at the node `reading`, which may be
-   * another one, so that they are in that node's memory.
+   * Erases a user and expires an old message at one node. Before that, `reader` reads the events about them at the node
+   * `reading`, which may be another node. So that node has these events in memory.
    */
   async function eraseWhileRead(reading: InProcess): Promise<void> {
     const { owner, member, guest } = org;

@@ -9,9 +9,9 @@ import type { Json } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { RestReply } from '../helpers/person.ts';
 import { basic } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
-// The 53 cases test the rules of RFC 8725.
+// The 53 cases in this file test the rules of RFC 8725.
 
 const SECRET = 'a shared secret of more than 32 bytes';
 const OTHER_SECRET = 'another shared secret, of 32 and more';
@@ -19,7 +19,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
 const PUBLIC_KEY = pem(rsa.publicKey);
 
-/** Keys and rules of the tested organizations, by subdomain. */
+/** Signing keys and accepted algorithms of the tested organizations, by subdomain. */
 const KEYS = {
   plain: { key: SECRET, algorithms: ['HS256'] },
   other: { key: OTHER_SECRET, algorithms: ['HS256'] },
@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
   at = {} as typeof at;
   for (const subdomain of Object.keys(KEYS) as Place[]) {
-    at[subdomain] = await organization({}, { on: service, subdomain });
+    at[subdomain] = await createOrganization({}, { on: service, subdomain });
   }
 });
 afterAll(() => service[Symbol.asyncDispose]());
@@ -57,7 +57,7 @@ interface Signing {
   readonly privateKey?: KeyObject;
 }
 
-/** Builds a token without a library, because a library would refuse to build invalid tokens. */
+/** Builds a JSON Web Token without a library, because a library would refuse to build invalid tokens. */
 function tokenOf(
   claims: object | string | Buffer,
   header: object = {},
@@ -113,7 +113,7 @@ function flipped(part: number): string {
   return parts.with(part, bytes.toString('base64url')).join('.');
 }
 
-/** Starts a server that counts the requests for its keys. */
+/** Starts a server for public keys that counts the requests it gets. */
 async function keyServer() {
   let asked = 0;
   const server = createServer((_request, response) => {
@@ -481,8 +481,8 @@ describe('POST /jwt/fetch_api_key', () => {
     const port = anonymous.host.split(':')[1];
     expect((await post('', `nobody.localhost:${port}`)).body.code).toBe('NONEXISTENT_SUBDOMAIN');
     expect((await post('', `127.0.0.1:${port}`)).body.code).toBe('NONEXISTENT_SUBDOMAIN');
-    const unconfigured = await organization({}, { on: service });
-    expect(await told(post('', unconfigured.realm.host))).toEqual([
+    const unconfigured = await createOrganization({}, { on: service });
+    expect(await told(post('', unconfigured.organization.host))).toEqual([
       ...[400, 'BAD_REQUEST', 'JWT authentication is not enabled for this organization'],
     ]);
     expect((await post()).body.code).toBe('REQUEST_VARIABLE_MISSING');
@@ -494,11 +494,11 @@ describe('POST /jwt/fetch_api_key', () => {
 
   test('answers 401 for a deactivated organization', async () => {
     const { db } = service.app;
-    const where = { id: at.other.realm.id };
-    await db.realm.update({ where, data: { deactivatedAt: new Date() } });
+    const where = { id: at.other.organization.id };
+    await db.organization.update({ where, data: { deactivatedAt: new Date() } });
     const token = tokenOf(claimsFor('other'), {}, { secret: OTHER_SECRET });
     expect((await offer('other', token)).body.code).toBe('REALM_DEACTIVATED');
-    await db.realm.update({ where, data: { deactivatedAt: null } });
+    await db.organization.update({ where, data: { deactivatedAt: null } });
     await expectTaken('other', token);
   });
 
@@ -522,9 +522,9 @@ describe('POST /jwt/fetch_api_key', () => {
     const token = good('once', { jti: 'many', exp: NOW + 60 });
     const replies = await Promise.all(Array.from({ length: 10 }, () => offer('once', token)));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 400)]);
-    const realmId = at.once.realm.id;
+    const organizationId = at.once.organization.id;
     const kept = () =>
-      service.app.db.usedToken.count({ where: { realmId, expiresAt: { lt: new Date((NOW + 200) * 1000) } } });
+      service.app.db.usedToken.count({ where: { organizationId, expiresAt: { lt: new Date((NOW + 200) * 1000) } } });
     expect(await kept()).toBeGreaterThan(0);
     clock = NOW + 600;
     // A token for an account that cannot sign in is not marked as used, so it works after the account is reactivated.

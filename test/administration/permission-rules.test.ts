@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests that the documented rules for permissions (`server_supported_permission_settings`) match the values that the service
 // accepts.
 
 type Rules = Readonly<Record<string, Json>>;
 
-/** Returns the role groups by name, and all data about permissions in a registration. */
+/** Returns the ids of the role groups by name, and all data about permissions in a registration. */
 async function rulesFor(person: Person) {
   const state = await person.register({ fetch_event_types: ['realm', 'realm_user_groups'] });
   const roles: Json[] = state.realm_user_groups.filter((group: Json) => group.is_system_group);
@@ -48,7 +48,7 @@ async function expectRules(
 
 describe.concurrent('server_supported_permission_settings', () => {
   test('contains every permission of the organization, its permitted holders and its default', async () => {
-    const house = await organization();
+    const house = await createOrganization();
     const { state, ids, rules } = await rulesFor(house.owner);
     const names = Object.keys(state).filter((name) => /^realm_(can|create|direct)_.*_group(s)?$/.test(name));
     expect(names.length).toBeGreaterThan(20);
@@ -60,7 +60,7 @@ describe.concurrent('server_supported_permission_settings', () => {
   });
 
   test('contains every permission of a channel', async () => {
-    const house = await organization();
+    const house = await createOrganization();
     const { owner } = house;
     const { ids, rules } = await rulesFor(owner);
     const { id } = await owner.ok('POST', '/channels/create', { name: 'open', subscribers: [] });
@@ -79,7 +79,7 @@ describe.concurrent('server_supported_permission_settings', () => {
   });
 
   test('contains every permission of a group, and its holders for role groups', async () => {
-    const house = await organization();
+    const house = await createOrganization();
     const { owner } = house;
     const { roles, ids, rules } = await rulesFor(owner);
     const group = { name: 'crew', description: '', members: [] };
@@ -97,6 +97,6 @@ describe.concurrent('server_supported_permission_settings', () => {
 });
 
 test('old clients are informed that file uploads for messages are disabled', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   expect((await member.register({ fetch_event_types: ['realm'] })).max_file_upload_size_mib).toBe(0);
 });

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { publishedTotals, TOTALS } from '../../src/platform/totals.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import { Visitor } from '../helpers/person.ts';
-import { organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, serverOf } from '../helpers/server.ts';
 
 test.concurrent('describes the server and the organization without credentials', async () => {
-  const { anonymous, realm } = await organization();
-  const url = `http://${realm.host}`;
+  const { anonymous, organization } = await createOrganization();
+  const url = `http://${organization.host}`;
   expect(await anonymous.ok('GET', '/server_settings')).toEqual({
     ...{ result: 'success', msg: '', service_feature_level: 496, is_incompatible: false },
     authentication_methods: {
@@ -18,7 +18,7 @@ test.concurrent('describes the server and the organization without credentials',
     service_merge_base: expect.any(String),
     ...{ push_notifications_enabled: false, email_auth_enabled: true, require_email_format_usernames: true },
     ...publishedTotals({ queuesPerUser: TOTALS.event_queues.max }),
-    ...{ realm_uri: url, realm_url: url, realm_name: realm.name, realm_description: '' },
+    ...{ realm_uri: url, realm_url: url, realm_name: organization.name, realm_description: '' },
     realm_icon: expect.any(String),
     realm_web_public_access_enabled: false,
   });
@@ -32,12 +32,12 @@ test.concurrent('does not describe an organization at the root domain if there i
 });
 
 test.concurrent('ignores wrong credentials', async () => {
-  const { anonymous } = await organization();
+  const { anonymous } = await createOrganization();
   await anonymous.as('Basic nonsense').ok('GET', '/server_settings');
 });
 
 test.concurrent('reports only the reserved test client as incompatible', async () => {
-  const { anonymous } = await organization();
+  const { anonymous } = await createOrganization();
   const incompatible = async (agent: string) => {
     const { is_incompatible } = await anonymous.ok('GET', '/server_settings', {}, { headers: { 'user-agent': agent } });
     return is_incompatible;
@@ -47,7 +47,7 @@ test.concurrent('reports only the reserved test client as incompatible', async (
 });
 
 test.concurrent('accepts only GET and HEAD', async () => {
-  const { anonymous } = await organization();
+  const { anonymous } = await createOrganization();
   expect((await anonymous.rest('HEAD', '/server_settings')).status).toBe(200);
   for (const method of ['POST', 'PATCH', 'DELETE'] as const) {
     const { status, body, headers } = await anonymous.rest(method, '/server_settings');
@@ -57,20 +57,20 @@ test.concurrent('accepts only GET and HEAD', async () => {
 });
 
 test.concurrent('returns the same over GraphQL, with and without credentials', async () => {
-  const { anonymous, realm } = await organization();
+  const { anonymous, organization } = await createOrganization();
   const { data } = await anonymous.graphql(`{ serverSettings {
     featureLevel isIncompatible emailAuthEnabled authenticationMethods { password openidConnect }
-    externalAuthenticationMethods { name } realm { url name webPublicAccessEnabled }
+    externalAuthenticationMethods { name } organization { url name webPublicAccessEnabled }
   } }`);
   expect(data.serverSettings).toEqual({
     ...{ featureLevel: 496, isIncompatible: false, emailAuthEnabled: true, externalAuthenticationMethods: [] },
     authenticationMethods: { password: true, openidConnect: false },
-    realm: { url: `http://${realm.host}`, name: realm.name, webPublicAccessEnabled: false },
+    organization: { url: `http://${organization.host}`, name: organization.name, webPublicAccessEnabled: false },
   });
 });
 
 test.concurrent('returns the address of the emoji data and the typing intervals over GraphQL', async () => {
-  const { anonymous, owner } = await organization();
+  const { anonymous, owner } = await createOrganization();
   const { data } = await anonymous.graphql(`{ serverSettings {
     emojiDataUrl typingTimes { repeatSeconds stopSeconds expirySeconds }
   } }`);
@@ -85,6 +85,6 @@ test.concurrent('returns the address of the emoji data and the typing intervals 
 });
 
 test.concurrent('names the parameters that it ignored', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/server_settings' }));
 });

@@ -1,35 +1,36 @@
 import { describe, expect, test } from 'vitest';
+import { days, requireSettings, seconds } from '../../src/platform/setting.ts';
 import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Parameters as Fields, Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const refusalOf = async (person: Person, path: string, parameters: Fields) => {
   const { status, body } = await person.rest('PATCH', path, parameters);
   return [status, body.code, body.msg];
 };
 
-const realmOf = (person: Person) => person.register({ fetch_event_types: ['realm'] });
+const organizationOf = (person: Person) => person.register({ fetch_event_types: ['realm'] });
 
-/** Returns the ids of the role groups. `nobody` is the value of a channel's permission that no user holds. */
+/** Returns the ids of the role groups. `nobody` is the permission value of a channel for which no user holds the permission. */
 async function groupsOf(owner: Person) {
-  const realm = await realmOf(owner);
+  const organization = await organizationOf(owner);
   const { id } = await owner.ok('POST', '/channels/create', { name: 'of nobody', subscribers: [] });
   const { stream } = await owner.ok('GET', `/streams/${id}`);
   return {
-    internet: realm.realm_can_resolve_topics_group - 1,
-    everyone: realm.realm_can_resolve_topics_group,
-    members: realm.realm_can_create_groups,
-    moderators: realm.realm_can_set_delete_message_policy_group,
-    administrators: realm.realm_can_manage_billing_group,
-    owners: realm.realm_can_manage_all_groups,
+    internet: organization.realm_can_resolve_topics_group - 1,
+    everyone: organization.realm_can_resolve_topics_group,
+    members: organization.realm_can_create_groups,
+    moderators: organization.realm_can_set_delete_message_policy_group,
+    administrators: organization.realm_can_manage_billing_group,
+    owners: organization.realm_can_manage_all_groups,
     nobody: stream.can_resolve_topics_group,
   };
 }
 
 describe('PATCH /realm', () => {
   test.concurrent('changes the given settings, returns them, and notifies all users of the changes', async () => {
-    const { owner, administrator, guest } = await organization();
+    const { owner, administrator, guest } = await createOrganization();
     const heard = await guest.receiving();
     const edit = {
       ...{ name: ' Engines ', description: '**Analytical**', digest_weekday: 6, org_type: 10 },
@@ -59,7 +60,7 @@ describe('PATCH /realm', () => {
     const [, { data: back }, { data: kept }] = await heard();
     expect(back).toEqual({ message_retention_days: 30, topics_policy: 'allow_empty_topic', mandatory_topics: false });
     expect(kept).toEqual({ message_retention_days: -1 });
-    expect(await realmOf(guest)).toMatchObject({
+    expect(await organizationOf(guest)).toMatchObject({
       ...{ realm_name: 'Engines', realm_topics_policy: 'allow_empty_topic', realm_message_retention_days: -1 },
       ...{ realm_message_content_edit_limit_seconds: null, realm_media_preview_size: 150 },
     });
@@ -67,7 +68,7 @@ describe('PATCH /realm', () => {
   });
 
   test.concurrent('is for administrators, and partly for owners', async () => {
-    const { owner, administrator, moderator, bot } = await organization();
+    const { owner, administrator, moderator, bot } = await createOrganization();
     const heard = await owner.receiving();
     const { owners } = await groupsOf(owner);
     for (const person of [moderator, bot]) {
@@ -99,7 +100,7 @@ describe('PATCH /realm', () => {
   });
 
   test.concurrent('refuses invalid values, and then changes nothing', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const open = await owner.ok('POST', '/channels/create', { name: 'open', subscribers: [] });
     const hidden = await owner.ok('POST', '/channels/create', { name: 'a', subscribers: [], invite_only: true });
     const old = await owner.ok('POST', '/channels/create', { name: 'old', subscribers: [], invite_only: true });
@@ -108,7 +109,7 @@ describe('PATCH /realm', () => {
       moderation_request_channel_id: hidden.id,
       signup_announcements_stream_id: open.id,
     });
-    const before = await realmOf(member);
+    const before = await organizationOf(member);
     for (const [parameters, msg] of [
       [{ name: ' ' }, 'name cannot be blank'],
       [{ name: 'n'.repeat(41) }, 'name is too long (limit: 40 characters)'],
@@ -136,14 +137,14 @@ describe('PATCH /realm', () => {
         ...[400, 'BAD_REQUEST', msg],
       ]);
     }
-    expect(await realmOf(member)).toEqual({ ...before, queue_id: expect.any(String) });
+    expect(await organizationOf(member)).toEqual({ ...before, queue_id: expect.any(String) });
     // Only the operator can change these settings, so the endpoint ignores the parameters.
     const reply = await owner.ok('PATCH', '/realm', { owner_full_content_access: true, upload_quota_mib: 5 });
     expect(reply.ignored_parameters_unsupported).toEqual(['owner_full_content_access', 'upload_quota_mib']);
   });
 
   test.concurrent('grants permissions to groups and users, as far as each permits', async () => {
-    const { owner, member, guest } = await organization();
+    const { owner, member, guest } = await createOrganization();
     const groups = await groupsOf(owner);
     const heard = await member.receiving();
     const give = (name: string, value: unknown, old?: unknown) =>
@@ -153,7 +154,7 @@ describe('PATCH /realm', () => {
     expect(await give('can_create_bots_group', people, groups.members)).toMatchObject({
       can_create_bots_group: stored,
     });
-    // Sets the current holders in another order, which is no change. Then sets one group, and no holder.
+    // First sets the current holders in another order, which is no change. Then sets one group, and then no holder.
     expect(await give('can_create_bots_group', { ...stored, direct_members: [member.id, owner.id] }, people)).toEqual({
       ...{ result: 'success', msg: '' },
     });
@@ -166,7 +167,7 @@ describe('PATCH /realm', () => {
       { can_add_custom_emoji_group: groups.nobody },
       { can_create_web_public_channel_group: groups.moderators, create_web_public_stream_policy: 4 },
     ]);
-    expect(await realmOf(guest)).toMatchObject({
+    expect(await organizationOf(guest)).toMatchObject({
       ...{ realm_can_create_bots_group: stored, realm_can_mention_many_users_group: groups.everyone },
       ...{ realm_wildcard_mention_policy: 1, realm_can_add_custom_emoji_group: groups.nobody },
     });
@@ -185,7 +186,7 @@ describe('PATCH /realm', () => {
         not('can_create_bots_group', 'role:everyone'),
       ],
       ['can_manage_all_groups', set(), 'BAD_REQUEST', not('can_manage_all_groups', 'role:nobody')],
-      // Only everyone can hold this permission, so that no user is hidden from guests.
+      // Only the value "everyone" is valid for this permission, so that no user is hidden from guests.
       ['can_access_all_users_group', groups.members, 'BAD_REQUEST', not('can_access_all_users_group', 'role:members')],
       [
         'can_create_web_public_channel_group',
@@ -215,51 +216,52 @@ describe('PATCH /realm', () => {
 });
 
 test.concurrent('updateOrganization gives the same results and events', async () => {
-  const { owner, administrator, member } = await organization();
+  const { owner, administrator, member } = await createOrganization();
   const groups = await groupsOf(owner);
   const selection = `organization { name renderedDescription moveMessagesWithinChannelLimitSeconds messageRetentionDays
-    topicsPolicy orgType mediaPreviewSize moderationRequestChannel { name } permissions { canCreateGroups { group { name } directMembers { databaseId } } } }`;
-  await using events = await member.events(`... on RealmUpdatedEvent { organizationSettings ${selection} }`);
+    topicsPolicy organizationType mediaPreviewSize moderationRequestChannel { name } permissions { canCreateGroups { group { name } directMembers { databaseId } } } }`;
+  await using events = await member.events(`... on OrganizationUpdatedEvent { organizationSettings ${selection} }`);
   const input = {
     ...{ name: 'Engines', description: '*a*', moveMessagesWithinChannelLimitSeconds: null, messageRetentionDays: 7 },
-    ...{ topicsPolicy: 'DISABLE_EMPTY_TOPIC', mediaPreviewSize: null, orgType: 'RESEARCH' },
+    ...{ topicsPolicy: 'DISABLE_EMPTY_TOPIC', mediaPreviewSize: null, organizationType: 'RESEARCH' },
     permissions: { canCreateGroups: { new: { direct: { memberIds: [member.id] } }, old: { groupId: groups.members } } },
   };
   const { organization: updated } = await owner.mutate('updateOrganization', input, selection);
   expect(updated).toEqual({
     ...{ name: 'Engines', renderedDescription: '<p><em>a</em></p>', moveMessagesWithinChannelLimitSeconds: null },
     ...{ messageRetentionDays: 7, topicsPolicy: 'DISABLE_EMPTY_TOPIC', moderationRequestChannel: null },
-    ...{ orgType: 'RESEARCH', mediaPreviewSize: 'SMALL' },
+    ...{ organizationType: 'RESEARCH', mediaPreviewSize: 'SMALL' },
     permissions: { canCreateGroups: { group: null, directMembers: [{ databaseId: member.id }] } },
   });
   expect((await member.query(`{ ${selection} }`)).organization).toEqual(updated);
   const event = await events.next();
   expect(event.organizationSettings.toSorted()).toEqual([
-    ...['CAN_CREATE_GROUPS', 'DESCRIPTION', 'MANDATORY_TOPICS', 'MESSAGE_RETENTION_DAYS'],
-    ...['MOVE_MESSAGES_WITHIN_CHANNEL_LIMIT_SECONDS', 'NAME', 'ORG_TYPE', 'RENDERED_DESCRIPTION', 'TOPICS_POLICY'],
+    ...['DESCRIPTION', 'MESSAGE_RETENTION_DAYS', 'MOVE_MESSAGES_WITHIN_CHANNEL_LIMIT_SECONDS', 'NAME'],
+    ...['ORGANIZATION_TYPE', 'PERMISSIONS', 'RENDERED_DESCRIPTION', 'TOPICS_POLICY'],
   ]);
   expect(event.organization).toEqual(updated);
   // -1 means unlimited.
   await owner.mutate('updateOrganization', { messageRetentionDays: -1 }, 'organization { messageRetentionDays }');
-  expect((await realmOf(member)).realm_message_retention_days).toBe(-1);
+  expect((await organizationOf(member)).realm_message_retention_days).toBe(-1);
   const refused = async (person: Person, fields: Fields, more = '') =>
     person.tryMutation('updateOrganization', fields, `__typename ${more}`);
   expect(await refused(administrator, { emailsRestrictedToDomains: true })).toMatchObject({
-    __typename: 'UnauthorizedPrincipalError',
+    __typename: 'ForbiddenError',
   });
   const edit = (field: string, value: object) => ({ permissions: { [field]: value } });
   expect(await refused(owner, edit('canCreateGroups', { new: { direct: {} }, old: { direct: {} } }))).toMatchObject({
     __typename: 'ExpectationMismatchError',
   });
-  expect(await refused(owner, edit('canAccessAllUsers', { new: { direct: { memberIds: [owner.id] } } }))).toEqual({
-    ...{ __typename: 'SystemGroupRequiredError', code: 'SYSTEM_GROUP_REQUIRED' },
-    message: "'can_access_all_users_group' must be a system user group.",
-  });
+  expect(await refused(owner, edit('canAccessAllUsers', { new: { direct: { memberIds: [owner.id] } } }))).toMatchObject(
+    {
+      ...{ __typename: 'ValidationError', code: 'SYSTEM_GROUP_REQUIRED' },
+    },
+  );
 });
 
 describe('PATCH /settings', () => {
   test.concurrent("changes the viewer's settings, and notifies only the viewer's clients", async () => {
-    const { member, owner } = await organization();
+    const { member, owner } = await createOrganization();
     const [heard, others] = [await member.receiving(), await owner.receiving()];
     const edit = { web_home_view: 'recent', color_scheme: 2, enter_sends: true, twenty_four_hour_time: null };
     expect(await member.ok('PATCH', '/settings', { ...edit, starred_message_counts: true })).toEqual({
@@ -301,7 +303,7 @@ describe('PATCH /settings', () => {
   });
 
   test.concurrent('accepts time zone names, including former ones, without changing them', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     const heard = await guest.receiving();
     for (const timezone of [
       'Europe/Kiev',
@@ -322,7 +324,7 @@ describe('PATCH /settings', () => {
   });
 
   test.concurrent('refuses invalid values, and bots', async () => {
-    const { member, bot } = await organization();
+    const { member, bot } = await createOrganization();
     const heard = await member.receiving();
     for (const [parameters, msg] of [
       [{ color_scheme: 4 }, 'Invalid color_scheme'],
@@ -349,7 +351,7 @@ describe('PATCH /settings', () => {
   });
 
   test.concurrent('changes the name, unless only administrators can change names', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const heard = await owner.receiving({ event_types: ['realm_user'] });
     await member.ok('PATCH', '/settings', { full_name: ' Ada ' });
     await member.ok('PATCH', '/settings', { full_name: 'Ada' });
@@ -364,7 +366,7 @@ describe('PATCH /settings', () => {
   });
 
   test.concurrent('shows the address to the users that the visibility permits, and a placeholder to others', async () => {
-    const { owner, administrator, moderator, guest, signUp } = await organization();
+    const { owner, administrator, moderator, guest, signUp } = await createOrganization();
     await owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
     const ada = await signUp('Ada');
     const seen = async (person: Person) => {
@@ -392,7 +394,7 @@ describe('PATCH /settings', () => {
   });
 
   test.concurrent('deletes the drafts of a user who turns synchronization off', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const draft = { type: '', to: [], topic: '', content: 'a' };
     await member.ok('POST', '/drafts', { drafts: [draft] });
     await member.ok('PATCH', '/settings', { enable_drafts_synchronization: false });
@@ -403,7 +405,7 @@ describe('PATCH /settings', () => {
 });
 
 test.concurrent('updateSettings gives the same results and events', async () => {
-  const { member, guest, bot } = await organization();
+  const { member, guest, bot } = await createOrganization();
   const changes = '... on UserUpdatedEvent { userProperty user { databaseId timezone fullName deliveryEmail email } }';
   await using own = await member.events(
     `... on UserSettingUpdatedEvent { setting: userSetting userSettings {
@@ -418,7 +420,7 @@ test.concurrent('updateSettings gives the same results and events', async () => 
   };
   const payload = await member.mutate(
     'updateSettings',
-    { ...settings, fullName: 'Ada' },
+    { settings, fullName: 'Ada' },
     `${selection} user { fullName }`,
   );
   expect(payload).toEqual({ settings, user: { fullName: 'Ada' } });
@@ -436,12 +438,38 @@ test.concurrent('updateSettings gives the same results and events', async () => 
   const properties = ['TIMEZONE', 'DELIVERY_EMAIL', 'EMAIL', 'FULL_NAME'];
   await using others = await guest.events(changes, { queueId });
   expect(await others.take(4)).toEqual(properties.map((userProperty) => ({ userProperty, user })));
-  expect(await bot.tryMutation('updateSettings', { enterSends: true })).toMatchObject({
-    __typename: 'BadRequestError',
+  // Pages of the previous version send their settings beside the name.
+  const former = { enterSends: true, sendPrivateTypingNotifications: false };
+  const changed = 'settings { enterSends sendDirectTypingNotifications }';
+  expect((await member.mutate('updateSettings', former, changed)).settings).toEqual({
+    ...{ enterSends: true, sendDirectTypingNotifications: false },
   });
-  expect(await member.tryMutation('updateSettings', { webFontSizePx: 0 })).toMatchObject({
-    message: 'web_font_size_px is too small',
+  expect(await bot.tryMutation('updateSettings', { settings: { enterSends: true } })).toMatchObject({
+    __typename: 'ForbiddenError',
+  });
+  expect(await member.tryMutation('updateSettings', { settings: { webFontSizePx: 0 } })).toMatchObject({
+    message: 'settings.webFontSizePx is too small',
   });
 });
 
 const byProperty = (a: Json, b: Json) => a.property.localeCompare(b.property);
+
+test.each([days(30, 'days'), seconds(60, 'seconds')])(
+  'a limit and the word "unlimited" are the values of a limit in $meaning',
+  (limit) => {
+    const isAccepted = (value: unknown) => {
+      try {
+        requireSettings({ limit }, { limit: value });
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    expect(requireSettings({ limit }, { limit: 'unlimited' })).toEqual({ limit: limit.unlimited });
+    expect([limit.type.safeParse(limit.unlimited).success, isAccepted(limit.unlimited)]).toEqual([true, false]);
+    for (const value of [1, 2, 2 ** 31 - 1, 0, -2, 1.5, 2 ** 31, '1', undefined, true]) {
+      const isLimit = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31;
+      expect([value, limit.type.safeParse(value).success, isAccepted(value)]).toEqual([value, isLimit, isLimit]);
+    }
+  },
+);

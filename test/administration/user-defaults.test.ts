@@ -4,7 +4,7 @@ import { createUser } from '../../src/administration/users/service.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const DEFAULTS = '/realm/user_settings_defaults';
 
@@ -16,7 +16,7 @@ const defaultsFor = async (person: Person): Promise<Json> =>
 
 describe('what new users begin with', () => {
   test.concurrent('is changed for future users, but not for existing ones', async () => {
-    const { administrator, member, guest, signUp } = await organization();
+    const { administrator, member, guest, signUp } = await createOrganization();
     const heard = await guest.receiving({ event_types: ['realm_user_settings_defaults', 'user_settings'] });
     const edit = { color_scheme: 2, web_home_view: 'recent', enable_sounds: true, twenty_four_hour_time: null };
     expect(await administrator.ok('PATCH', DEFAULTS, { ...edit, timezone: 'Europe/Paris' })).toEqual({
@@ -40,7 +40,7 @@ describe('what new users begin with', () => {
   });
 
   test.concurrent('does not apply to bots', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     await owner.ok('PATCH', DEFAULTS, { email_address_visibility: 4 });
     const { user_id } = await owner.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' });
     const { user } = await owner.ok('GET', `/users/${user_id}`);
@@ -48,32 +48,41 @@ describe('what new users begin with', () => {
   });
 
   test.concurrent('is the same over GraphQL', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     await using stream = await member.events(
-      `... on UserSettingsDefaultUpdatedEvent { defaultSetting
+      `... on UserSettingsDefaultUpdatedEvent { userSetting
         userSettingsDefaults { enableChannelDesktopNotifications defaultLanguage } }`,
     );
     const { defaults } = await owner.mutate(
       'updateUserSettingsDefaults',
-      { enableChannelDesktopNotifications: true },
+      { settings: { enableChannelDesktopNotifications: true } },
       'defaults { enableChannelDesktopNotifications defaultLanguage }',
     );
     expect(defaults).toEqual({ enableChannelDesktopNotifications: true, defaultLanguage: 'en' });
     expect(await stream.next()).toMatchObject({
-      defaultSetting: 'ENABLE_CHANNEL_DESKTOP_NOTIFICATIONS',
+      userSetting: 'ENABLE_CHANNEL_DESKTOP_NOTIFICATIONS',
       userSettingsDefaults: { enableChannelDesktopNotifications: true, defaultLanguage: 'en' },
     });
     const { userSettingsDefaults } = await member.query(
       '{ userSettingsDefaults { enableChannelDesktopNotifications } }',
     );
     expect(userSettingsDefaults).toEqual({ enableChannelDesktopNotifications: true });
-    expect(await member.tryMutation('updateUserSettingsDefaults', { enterSends: true })).toMatchObject({
+    expect(await member.tryMutation('updateUserSettingsDefaults', { settings: { enterSends: true } })).toMatchObject({
       code: 'UNAUTHORIZED_PRINCIPAL',
     });
+    for (const [mutation, settings] of [
+      ['updateUserSettingsDefaults', { enterSends: true, timezone: 'Asia/Kolkata' }],
+      ['updateSettingsOf', { enterSends: true, emailAddressVisibility: 'NOBODY' }],
+    ] as const) {
+      const refused = Object.keys(settings)[1];
+      expect(await owner.tryMutation(mutation, { settings })).toMatchObject({
+        ...{ __typename: 'ValidationError', message: `settings.${refused} cannot be changed here` },
+      });
+    }
   });
 
   test.concurrent('requires an administrator, and values that users could set', async () => {
-    const { owner, moderator, bot } = await organization();
+    const { owner, moderator, bot } = await createOrganization();
     for (const [person, parameters, code] of [
       [moderator, { color_scheme: 2 }, 'UNAUTHORIZED_PRINCIPAL'],
       [bot, { color_scheme: 2 }, 'UNAUTHORIZED_PRINCIPAL'],
@@ -106,14 +115,14 @@ describe('a user who is created during a change', () => {
 
   test('starts with the new defaults, and is not created if the creator has lost the permission', async () => {
     const { app } = service;
-    const { realm, owner, administrator } = await organization({}, { on: service });
+    const { organization, owner, administrator } = await createOrganization({}, { on: service });
     await app.db.user.updateMany({ where: { id: administrator.id }, data: { canCreateUsers: true } });
-    // The account as fetched before its password is hashed.
-    const account = await readAccount(app.db, realm.id, administrator.id);
+    // The account as read before its new password is hashed.
+    const account = await readAccount(app.db, organization.id, administrator.id);
     const viewer = { ...account, id: administrator.id, role: account.user.role, clientName: 'test', credential: null };
     const create = (name: string) =>
       createUser(
-        { app, realmId: realm.id, viewer },
+        { app, work: app.work, organizationId: organization.id, viewer },
         { email: `${name}@example.com`, fullName: name, password: 'correct horse' },
       );
     await owner.ok('PATCH', DEFAULTS, { color_scheme: 2 });
@@ -130,7 +139,7 @@ describe('settings of others', () => {
     Promise.all(people.map(async (person) => (await settingsOf(person)).color_scheme));
 
   test.concurrent('can be changed by administrators, for users and members of groups, with events for each', async () => {
-    const { owner, administrator, moderator, member, guest } = await organization();
+    const { owner, administrator, moderator, member, guest } = await createOrganization();
     const heard = await Promise.all([member, moderator, guest].map((person) => person.receiving()));
     const group = { name: 'sailors', description: '', members: [moderator.id] };
     const { group_id } = await owner.ok('POST', '/user_groups/create', group);
@@ -141,14 +150,14 @@ describe('settings of others', () => {
     expect(told.map((events) => events.filter(({ type }) => type === 'user_settings'))).toEqual([[own], [own], []]);
     const { users } = await owner.mutate(
       'updateSettingsOf',
-      { userIds: [guest.id], colorScheme: 'DARK', enterSends: true },
+      { userIds: [guest.id], settings: { colorScheme: 'DARK', enterSends: true } },
       'users { databaseId }',
     );
     expect([users, await schemes([owner, guest])]).toEqual([[{ databaseId: guest.id }], [1, 2]]);
   });
 
   test.concurrent('are kept on request for users who changed them before', async () => {
-    const { owner, member, guest } = await organization();
+    const { owner, member, guest } = await createOrganization();
     await member.ok('PATCH', '/settings', { color_scheme: 2 });
     await member.ok('PATCH', '/settings', { color_scheme: 1 });
     const targets = { user_ids: [member.id, guest.id], skip_if_already_edited: true };
@@ -163,8 +172,8 @@ describe('settings of others', () => {
   });
 
   test.concurrent('are changed for all users or for none', async () => {
-    const { owner, moderator, member, guest, bot } = await organization();
-    const other = await organization();
+    const { owner, moderator, member, guest, bot } = await createOrganization();
+    const other = await createOrganization();
     for (const [person, targets, settings, code, msg] of [
       [moderator, { user_ids: [guest.id] }, {}, 'UNAUTHORIZED_PRINCIPAL', 'Must be an organization administrator'],
       [owner, { user_ids: [member.id, bot.id] }, {}, 'BAD_REQUEST', `Invalid user ID: ${bot.id}`],
@@ -176,7 +185,7 @@ describe('settings of others', () => {
         ...[owner, { user_ids: [member.id] }, { full_name: 'Other' }, 'BAD_REQUEST'],
         'Unsupported parameter combination: full_name, target_users',
       ],
-      // Users can hide their address from administrators, too, so an administrator cannot change this setting.
+      // Administrators cannot change this setting, because users can hide their address even from administrators.
       [
         ...[owner, { user_ids: [member.id] }, { email_address_visibility: 1 }, 'BAD_REQUEST'],
         'Unsupported parameter combination: email_address_visibility, target_users',
@@ -194,7 +203,7 @@ describe('settings of others', () => {
   });
 
   test.concurrent('are changed for all users, but not for bots, through role:everyone', async () => {
-    const { owner, administrator, moderator, member, guest, bot } = await organization();
+    const { owner, administrator, moderator, member, guest, bot } = await createOrganization();
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
     const everyone = realm_user_groups.find(({ name }: Json) => name === 'role:everyone');
     await change(owner, { group_ids: [everyone.id] });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const NOBODY = 2_000_000_000;
 
@@ -15,7 +15,7 @@ const members = (person: Person, group: number, change: Parameters) =>
 const subgroups = (person: Person, group: number, change: Parameters) =>
   person.rest('POST', `/user_groups/${group}/subgroups`, change);
 
-/** Checks that a response is a refusal with this code and, if given, this message. */
+/** Checks that a request is refused with this error code and, if given, this message. */
 async function expectRefusal(reply: Promise<{ status: number; body: Json }>, code: string, msg?: string) {
   const { status, body } = await reply;
   expect([status, body.code]).toEqual([400, code]);
@@ -42,7 +42,7 @@ const ids = (...people: Person[]) => people.map(({ id }) => id).sort((a, b) => a
 
 describe('a group', () => {
   test.concurrent('is created with its defaults, with an event for all users, and is listed in both APIs', async () => {
-    const { owner, member, guest, administrator } = await organization();
+    const { owner, member, guest, administrator } = await createOrganization();
     const groups = await roleGroups(member);
     const heard = await guest.receiving({ event_types: ['user_group'] });
     const id = await makeGroup(member, '  Sailors ', {
@@ -69,7 +69,7 @@ describe('a group', () => {
     expect(user_groups.at(-1)).toEqual(record);
     const { realm_user_groups } = await guest.register({ fetch_event_types: ['realm_user_groups'] });
     expect(realm_user_groups).toEqual(user_groups);
-    const { userGroup } = await member.query(`{ userGroup(userGroupId: "${globalId('UserGroup', id)}") {
+    const { userGroup } = await member.query(`{ userGroup(by: { id: "${globalId('UserGroup', id)}" }) {
       name description isRoleGroup isDeactivated creator { databaseId }
       permissions { canJoin { group { databaseId } } canManage { group { name } directMembers { databaseId } } }
       direct: members(directOnly: true) { edges { node { databaseId } } }
@@ -94,7 +94,7 @@ describe('a group', () => {
   });
 
   test.concurrent('is changed with one event that contains the changes, in both APIs', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     const groups = await roleGroups(member);
     const id = await makeGroup(member, 'Sailors');
     const heard = await guest.receiving({ event_types: ['user_group'] });
@@ -126,7 +126,7 @@ describe('a group', () => {
   });
 
   test.concurrent('is refused with an empty, long, reserved or existing name', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     await makeGroup(member, 'Sailors');
     const other = await makeGroup(member, 'Others');
     const cases = [
@@ -149,7 +149,7 @@ describe('a group', () => {
   });
 
   test.concurrent('is created once if several requests with its name arrive at once', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const names = ['Crew', 'crew', 'CREW', 'cReW'];
     const replies = await Promise.all(
       names.map((name) => member.rest('POST', '/user_groups/create', { name, description: '', members: [] })),
@@ -158,7 +158,7 @@ describe('a group', () => {
   });
 
   test.concurrent('is refused with unknown members or groups, or with invalid permissions', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const groups = await roleGroups(member);
     const gone = await makeGroup(owner, 'gone');
     await owner.ok('POST', `/user_groups/${gone}/deactivate`);
@@ -188,7 +188,7 @@ describe('a group', () => {
   });
 
   test.concurrent("can be created with the organization's permission, and is hidden from guests", async () => {
-    const { owner, member, moderator, guest, bot } = await organization();
+    const { owner, member, moderator, guest, bot } = await createOrganization();
     const groups = await roleGroups(owner);
     const id = await makeGroup(bot, 'of a bot');
     await owner.ok('PATCH', '/realm', { can_create_groups: { new: groups['moderators'] } });
@@ -219,7 +219,7 @@ describe('a group', () => {
 
 describe('role groups', () => {
   test.concurrent('contain the users with the role, and the group of the next higher role', async () => {
-    const { owner, administrator, moderator, member, guest, bot } = await organization();
+    const { owner, administrator, moderator, member, guest, bot } = await createOrganization();
     const { user_groups } = await member.ok('GET', '/user_groups');
     const held = Object.fromEntries(
       user_groups.map(({ name, members: direct, direct_subgroup_ids }: Json) => [
@@ -249,7 +249,7 @@ describe('role groups', () => {
   });
 
   test.concurrent('cannot be changed', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const groups = await roleGroups(owner);
     const group = groups['members'] ?? 0;
     const own = await makeGroup(owner, 'own');
@@ -264,7 +264,7 @@ describe('role groups', () => {
   });
 
   test.concurrent('follow role changes, new users, and the waiting period', async () => {
-    const { owner, member, guest, signUp } = await organization();
+    const { owner, member, guest, signUp } = await createOrganization();
     const groups = await roleGroups(owner);
     const heard = await guest.receiving({ event_types: ['user_group'] });
     await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
@@ -293,7 +293,7 @@ describe('role groups', () => {
   });
 
   test.concurrent('within other groups contain their current members', async () => {
-    const { owner, administrator, moderator, member, signUp } = await organization();
+    const { owner, administrator, moderator, member, signUp } = await createOrganization();
     const groups = await roleGroups(owner);
     const id = await makeGroup(owner, 'x', { subgroups: [groups['fullmembers']] });
     const outer = await makeGroup(owner, 'outer', { subgroups: [id] });
@@ -312,7 +312,7 @@ describe('role groups', () => {
 
 describe('members', () => {
   test.concurrent('can be added and removed by users with the permissions', async () => {
-    const { owner, administrator, moderator, member, guest } = await organization({ ann: 'member' });
+    const { owner, administrator, moderator, member, guest } = await createOrganization({ ann: 'member' });
     const groups = await roleGroups(owner);
     const just = (person: Person) => ({ direct_members: [person.id], direct_subgroups: [] });
     const id = await makeGroup(owner, 'x', {
@@ -349,7 +349,7 @@ describe('members', () => {
   });
 
   test.concurrent('are refused if unknown, already in the group, or not in it, without any change', async () => {
-    const { owner, member, guest } = await organization();
+    const { owner, member, guest } = await createOrganization();
     const id = await makeGroup(owner, 'x', { members: [member.id] });
     await expectRefusal(
       members(owner, id, { add: [] }),
@@ -368,8 +368,25 @@ describe('members', () => {
     await expectRefusal(owner.rest('GET', `/user_groups/${NOBODY}/members`), 'BAD_REQUEST', 'Invalid user group');
   });
 
+  test.concurrent('are read of a group by id or by name in any case, deactivated or not, by all but guests', async () => {
+    const { owner, member, guest } = await createOrganization();
+    const other = await createOrganization();
+    const id = await makeGroup(owner, 'Crew_%', {});
+    await makeGroup(other.owner, 'Elsewhere', {});
+    const find = async (by: Person, name: string) =>
+      (await by.query('query ($name: String!) { userGroup(by: { name: $name }) { databaseId } }', { name })).userGroup;
+    for (const name of ['Crew_%', ' cREW_% ']) expect(await find(member, name)).toEqual({ databaseId: id });
+    expect(await find(guest, 'Crew_%')).toBeNull();
+    for (const name of ['Crew__', 'Crew%', '', 'Crew_%\0', '\ud800', 'Elsewhere'])
+      expect(await find(owner, name)).toBeNull();
+    await owner.ok('POST', `/user_groups/${id}/deactivate`);
+    expect(await find(member, 'crew_%')).toEqual({ databaseId: id });
+    const { userGroup } = await owner.query('{ userGroup(by: { name: "role:members" }) { isRoleGroup } }');
+    expect(userGroup).toEqual({ isRoleGroup: true });
+  });
+
   test.concurrent('can be checked one by one, directly and at any depth', async () => {
-    const { owner, member, moderator } = await organization();
+    const { owner, member, moderator } = await createOrganization();
     const inner = await makeGroup(owner, 'inner', { members: [member.id] });
     const outer = await makeGroup(owner, 'outer', { members: [moderator.id], subgroups: [inner] });
     const isIn = async (person: Person, direct: boolean) =>
@@ -378,14 +395,14 @@ describe('members', () => {
     expect([await isIn(member, false), await isIn(member, true)]).toEqual([true, false]);
     expect([await isIn(moderator, false), await isIn(moderator, true)]).toEqual([true, true]);
     expect(await isIn(owner, false)).toBe(false);
-    const { userGroup } = await owner.query(`{ userGroup(userGroupId: "${globalId('UserGroup', outer)}") {
+    const { userGroup } = await owner.query(`{ userGroup(by: { id: "${globalId('UserGroup', outer)}" }) {
       deep: hasMember(userId: "${globalId('User', member.id)}") direct: hasMember(userId: "${globalId('User', member.id)}", directOnly: true)
       first: members(first: 1) { edges { node { databaseId } } pageInfo { hasNextPage endCursor } }
     } }`);
     const [least, most] = ids(member, moderator);
     expect(userGroup).toMatchObject({ deep: true, direct: false, first: { edges: [{ node: { databaseId: least } }] } });
     const { endCursor } = userGroup.first.pageInfo;
-    const next = await owner.query(`{ userGroup(userGroupId: "${globalId('UserGroup', outer)}") {
+    const next = await owner.query(`{ userGroup(by: { id: "${globalId('UserGroup', outer)}" }) {
       members(first: 5, after: "${endCursor}") { edges { node { databaseId } } pageInfo { hasNextPage } } } }`);
     expect(next.userGroup.members).toEqual({
       edges: [{ node: { databaseId: most } }],
@@ -394,7 +411,7 @@ describe('members', () => {
   });
 
   test.concurrent('receive a message from the service, except bots and the acting user', async () => {
-    const { owner, member, bot } = await organization();
+    const { owner, member, bot } = await createOrganization();
     const last = async () => {
       const { messages } = await member.ok('GET', '/messages', {
         ...{ anchor: 'newest', num_before: 1, num_after: 0, narrow: [['is', 'dm']], apply_markdown: false },
@@ -411,7 +428,7 @@ describe('members', () => {
 });
 
 test.concurrent('deactivated users are in no list, and return to all their groups when reactivated', async () => {
-  const { owner, member, guest, moderator } = await organization();
+  const { owner, member, guest, moderator } = await createOrganization();
   const groups = await roleGroups(owner);
   const inner = await makeGroup(owner, 'inner', { members: [member.id, guest.id] });
   const outer = await makeGroup(owner, 'outer', { subgroups: [inner] });
@@ -431,17 +448,14 @@ test.concurrent('deactivated users are in no list, and return to all their group
 
 describe('groups within groups', () => {
   test.concurrent('can be added and removed in both APIs, with events', async () => {
-    const { owner, guest } = await organization();
+    const { owner, guest } = await createOrganization();
     const groups = await roleGroups(owner);
     const [outer, inner] = [await makeGroup(owner, 'outer'), await makeGroup(owner, 'inner')];
     const heard = await guest.receiving({ event_types: ['user_group'] });
     await expectSuccess(subgroups(owner, outer, { add: [inner, groups['guests'] ?? groups['members']] }));
     await expectSuccess(subgroups(owner, outer, { add: [groups['owners']], delete: [inner] }));
-    await owner.mutate(
-      'updateUserGroupSubgroups',
-      { userGroupId: outer, add: [inner], delete: [groups['owners']] },
-      'userGroup { name }',
-    );
+    const change = { userGroupId: outer, addSubgroupIds: [inner], removeSubgroupIds: [groups['owners']] };
+    await owner.mutate('updateUserGroupMembers', change, 'userGroup { name }');
     const event = (op: string, ...subgroupIds: unknown[]) => ({
       ...{ type: 'user_group', op: `${op}_subgroups`, group_id: outer, direct_subgroup_ids: subgroupIds },
     });
@@ -460,7 +474,7 @@ describe('groups within groups', () => {
   });
 
   test.concurrent('are refused if they are subgroups already, are not, or would form a cycle', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const [a, b, c] = [await makeGroup(owner, 'a'), await makeGroup(owner, 'b'), await makeGroup(owner, 'c')];
     await expectSuccess(subgroups(owner, a, { add: [b] }));
     await expectSuccess(subgroups(owner, b, { add: [c] }));
@@ -484,7 +498,7 @@ describe('groups within groups', () => {
   });
 
   test.concurrent('never form a cycle, even through two concurrent changes', async () => {
-    const { owner, administrator } = await organization();
+    const { owner, administrator } = await createOrganization();
     const groups = await roleGroups(owner);
     await owner.ok('PATCH', '/realm', { can_manage_all_groups: { new: groups['administrators'] } });
     for (let i = 0; i < 5; i++) {
@@ -495,7 +509,7 @@ describe('groups within groups', () => {
   });
 
   test.concurrent('hold exactly whom a client works out from the lists, after many changes', async () => {
-    const { owner, administrator, moderator, member, guest, bot } = await organization();
+    const { owner, administrator, moderator, member, guest, bot } = await createOrganization();
     const groups = await roleGroups(owner);
     const people = [administrator, moderator, member, guest, bot];
     const made: number[] = [];
@@ -534,7 +548,7 @@ describe('groups within groups', () => {
 
 describe('a deactivated group', () => {
   test.concurrent('is not listed with the others, does not show its members, and can be reactivated', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const id = await makeGroup(owner, 'x', { members: [member.id] });
     await expectRefusal(member.rest('POST', `/user_groups/${id}/deactivate`), 'BAD_REQUEST', 'Insufficient permission');
     const capable = { notification_settings_null: true, include_deactivated_groups: true };
@@ -584,7 +598,7 @@ describe('a deactivated group', () => {
   });
 
   test.concurrent('must not be in use: every use is reported as an objection, in both APIs', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const id = await makeGroup(owner, 'used');
     const outer = await makeGroup(owner, 'outer', { subgroups: [id], can_mention_group: id, can_join_group: id });
     const channel = await owner.ok('POST', '/channels/create', {
@@ -632,7 +646,7 @@ describe('a deactivated group', () => {
 
 describe('permissions by group', () => {
   test.concurrent('are held by its members at any depth, as soon as they are added', async () => {
-    const { owner, member, guest } = await organization();
+    const { owner, member, guest } = await createOrganization();
     const inner = await makeGroup(owner, 'inner');
     const outer = await makeGroup(owner, 'outer', { subgroups: [inner] });
     await owner.ok('PATCH', '/realm', { can_create_public_channel_group: { new: outer } });
@@ -640,14 +654,14 @@ describe('permissions by group', () => {
     await expectRefusal(create(member, 'one'), 'BAD_REQUEST', 'Insufficient permission');
     await owner.ok('POST', `/user_groups/${inner}/members`, { add: [member.id, guest.id] });
     await expectSuccess(create(member, 'one'));
-    // A group cannot give guests a permission that must not be given to everyone.
+    // A group does not give guests a permission that must not be given to everyone.
     await expectRefusal(create(guest, 'two'), 'UNAUTHORIZED_PRINCIPAL');
     await owner.ok('POST', `/user_groups/${outer}/subgroups`, { delete: [inner] });
     await expectRefusal(create(member, 'three'), 'BAD_REQUEST', 'Insufficient permission');
   });
 
   test.concurrent('apply to guests in channels, if everyone can hold them', async () => {
-    const { owner, member, guest } = await organization();
+    const { owner, member, guest } = await createOrganization();
     const id = await makeGroup(owner, 'writers', { members: [guest.id] });
     const channel = await owner.ok('POST', '/channels/create', {
       ...{ name: 'general', subscribers: [guest.id, member.id], can_send_message_group: id },
@@ -662,7 +676,7 @@ describe('permissions by group', () => {
   });
 
   test.concurrent('show private channels to users who join the group, and hide them from users who leave', async () => {
-    const { owner, member, moderator, guest } = await organization();
+    const { owner, member, moderator, guest } = await createOrganization();
     const inner = await makeGroup(owner, 'inner', { members: [moderator.id, guest.id] });
     const outer = await makeGroup(owner, 'outer', { subgroups: [inner] });
     const { id } = await owner.ok('POST', '/channels/create', {
@@ -674,7 +688,7 @@ describe('permissions by group', () => {
     const others = await guest.receiving({ event_types: ['stream', 'subscription'] });
     await owner.ok('POST', `/user_groups/${inner}/members`, { add: [member.id] });
     expect(await sees(member)).toBe(true);
-    // The member receives the events of the channel as long as the group gives access to the channel.
+    // The member receives events about the channel as long as the group gives them access to it.
     await owner.ok('PATCH', `/streams/${id}`, { description: 'for the crew' });
     await owner.ok('POST', `/user_groups/${outer}/subgroups`, { delete: [inner] });
     expect(await sees(member)).toBe(false);
@@ -690,7 +704,7 @@ describe('permissions by group', () => {
 });
 
 test.concurrent('a waiting period hides private channels from users who are no longer full members', async () => {
-  const { owner, member, guest } = await organization();
+  const { owner, member, guest } = await createOrganization();
   const { user_groups } = await owner.ok('GET', '/user_groups');
   const full = user_groups.find(({ name }: Json) => name === 'role:fullmembers').id;
   const crew = await makeGroup(owner, 'crew', { subgroups: [full] });
@@ -722,7 +736,7 @@ describe('mentions of a group', () => {
   };
 
   async function crew() {
-    const made = await organization({ ann: 'member', bob: 'member' });
+    const made = await createOrganization({ ann: 'member', bob: 'member' });
     const { owner, member, ann, bob, guest } = made;
     const inner = await makeGroup(owner, 'inner', { members: [ann.id, guest.id] });
     const group = await makeGroup(owner, 'Crew', { members: [bob.id], subgroups: [inner] });

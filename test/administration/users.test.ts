@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, type Organization, serverOf } from '../helpers/server.ts';
 
 const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d\+00:00$/;
 const NO_SUCH_USER = { status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg: 'No such user' } };
@@ -16,7 +16,7 @@ const get = async (viewer: Person, userId: number) => (await viewer.ok('GET', `/
 
 describe('GET /users/{user_id}', () => {
   test.concurrent('returns an active or deactivated user in the documented shape', async () => {
-    const { guest, member } = await organization();
+    const { guest, member } = await createOrganization();
     expect(await get(guest, member.id)).toEqual({
       ...{ user_id: member.id, delivery_email: member.email, email: member.email, full_name: 'member' },
       ...{ date_joined: expect.stringMatching(MINUTE), is_active: true, is_owner: false, is_admin: false },
@@ -26,7 +26,7 @@ describe('GET /users/{user_id}', () => {
   });
 
   test.concurrent('returns the role of each user, with its flags', async () => {
-    const organised = await organization();
+    const organised = await createOrganization();
     const roles = ['owner', 'administrator', 'moderator', 'member', 'guest'] as const;
     const users = await Promise.all(roles.map((role) => get(organised.guest, organised[role].id)));
     expect(users.map((u) => [u.role, u.is_owner, u.is_admin, u.is_guest])).toEqual([
@@ -39,12 +39,12 @@ describe('GET /users/{user_id}', () => {
   });
 
   test.concurrent('returns a bot with its owner', async () => {
-    const { member, bot, owner } = await organization();
+    const { member, bot, owner } = await createOrganization();
     expect(await get(member, bot.id)).toMatchObject({ is_bot: true, bot_type: 1, bot_owner_id: owner.id, role: 400 });
   });
 
   test.concurrent('includes profile data on request, for people only', async () => {
-    const { member, bot } = await organization();
+    const { member, bot } = await createOrganization();
     const parameters = { include_custom_profile_fields: true };
     expect((await member.ok('GET', `/users/${member.id}`, parameters)).user.profile_data).toEqual({});
     expect((await member.ok('GET', `/users/${bot.id}`, parameters)).user).not.toHaveProperty('profile_data');
@@ -52,7 +52,7 @@ describe('GET /users/{user_id}', () => {
   });
 
   test.concurrent('finds no unknown users, nor users of another organization', async () => {
-    const [{ member }, other] = await Promise.all([organization(), organization()]);
+    const [{ member }, other] = await Promise.all([createOrganization(), createOrganization()]);
     for (const id of [other.member.id, 2_000_000_000, 2 ** 31, 10 ** 20, 0]) {
       expect(await member.rest('GET', `/users/${id}`)).toMatchObject(NO_SUCH_USER);
     }
@@ -63,7 +63,7 @@ describe('GET /users/{user_id}', () => {
     ['client_gravatar', 'yes', 'client_gravatar is not valid JSON'],
     ['include_custom_profile_fields', '"true"', 'include_custom_profile_fields is not a boolean'],
   ])('refuses %s with the value %s', async ([name = '', value, msg]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { status, body } = await member.rest('GET', `/users/${member.id}`, { [name]: value });
     expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', msg]);
   });
@@ -71,13 +71,13 @@ describe('GET /users/{user_id}', () => {
 
 describe('GET /users/{email}', () => {
   test.concurrent('finds a user by address, in any case', async () => {
-    const { guest, member } = await organization();
+    const { guest, member } = await createOrganization();
     const path = `/users/${encodeURIComponent(member.email.toUpperCase())}`;
     expect((await guest.ok('GET', path)).user.user_id).toBe(member.id);
   });
 
   test.concurrent('finds no unknown addresses, nor those of another organization', async () => {
-    const [{ member }, other] = await Promise.all([organization(), organization()]);
+    const [{ member }, other] = await Promise.all([createOrganization(), createOrganization()]);
     for (const email of ['nobody@example.com', other.member.email, 'user2000000000@users.invalid', 'a\0b']) {
       const reply = await member.rest('GET', `/users/${encodeURIComponent(email)}`);
       expect(reply.status).toBe(400);
@@ -88,7 +88,7 @@ describe('GET /users/{email}', () => {
 
 describe('GET /users/me', () => {
   test.concurrent('returns the caller at the top level, also for bots', async () => {
-    const { guest, bot } = await organization();
+    const { guest, bot } = await createOrganization();
     expect(await guest.ok('GET', '/users/me')).toMatchObject({
       ...{ result: 'success', user_id: guest.id, full_name: 'guest', role: 600, is_guest: true },
       ...{ max_message_id: -1, profile_data: {}, delivery_email: guest.email },
@@ -99,14 +99,14 @@ describe('GET /users/me', () => {
 
 describe('GET /users', () => {
   test.concurrent('lists all users of the organization by id, also to guests', async () => {
-    const organised = await organization();
+    const organised = await createOrganization();
     const { members } = await organised.guest.ok('GET', '/users');
     const ids = everybody(organised).map(({ id }) => id);
     expect(members.map(({ user_id }: { user_id: number }) => user_id)).toEqual(ids.sort((a, b) => a - b));
   });
 
   test.concurrent('lists only the given users, and skips unknown ids', async () => {
-    const [{ owner, guest }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner, guest }, other] = await Promise.all([createOrganization(), createOrganization()]);
     const user_ids = [guest.id, owner.id, other.owner.id, 2_000_000_000, 2 ** 40, -1];
     const { members } = await owner.ok('GET', '/users', { user_ids });
     expect(members.map(({ full_name }: { full_name: string }) => full_name)).toEqual(['owner', 'guest']);
@@ -115,7 +115,7 @@ describe('GET /users', () => {
   });
 
   test.concurrent('filters by role, bot and activity over GraphQL', async () => {
-    const { guest } = await organization({ ann: 'guest' });
+    const { guest } = await createOrganization({ ann: 'guest' });
     const names = async (filter: string) => {
       const { users } = await guest.query(`{ users(${filter}) { edges { node { fullName } } } }`);
       return users.edges.map(({ node }: { node: { fullName: string } }) => node.fullName);
@@ -131,7 +131,7 @@ describe('POST /users', () => {
   const ada = { email: 'ada@example.com', password: 'correct horse', full_name: 'Ada' };
 
   test.concurrent('creates a member, who joins when they first fetch an API key', async () => {
-    const { owner, member, anonymous } = await organization();
+    const { owner, member, anonymous } = await createOrganization();
     const heard = await member.receiving();
     const { user_id } = await owner.ok('POST', '/users', { ...ada, full_name: '  Ada ' });
     const user = await get(member, user_id);
@@ -149,7 +149,7 @@ describe('POST /users', () => {
   });
 
   test.concurrent('subscribes the new member to the default channels', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const channel = { name: 'general', subscribers: [member.id], is_default_stream: true };
     const { id } = await owner.ok('POST', '/channels/create', channel);
     const heard = await member.receiving();
@@ -163,14 +163,14 @@ describe('POST /users', () => {
   });
 
   test.concurrent('requires an administrator with the permission', async () => {
-    const organised = await organization();
+    const organised = await createOrganization();
     const { administrator } = organised;
     for (const person of [organised.moderator, organised.member, organised.guest, organised.bot]) {
       expect(await person.rest('POST', '/users', ada), person.name).toMatchObject(NOT_ADMINISTRATOR);
     }
     const without = await administrator.rest('POST', '/users', ada);
     expect(without.body).toMatchObject({ code: 'BAD_REQUEST', msg: 'User not authorized to create users' });
-    const grant = { org: organised.realm.subdomain, user: administrator.email, right: 'can_create_users' };
+    const grant = { org: organised.organization.subdomain, user: administrator.email, right: 'can_create_users' };
     await runCommand(serverOf().dataDir, 'user grant', grant);
     await administrator.ok('POST', '/users', ada);
   });
@@ -186,7 +186,7 @@ describe('POST /users', () => {
     ['a short password', { password: '1234567' }, 'password is too short.'],
     ['a long password', { password: 'p'.repeat(101) }, 'password is too long (limit: 100 characters)'],
   ])('refuses %s', async ([, fields, msg]) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const heard = await owner.receiving();
     const { status, body } = await owner.rest('POST', '/users', { ...ada, ...fields });
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
@@ -195,14 +195,14 @@ describe('POST /users', () => {
   });
 
   test.concurrent('refuses an address in use, in any case, but not one of another organization', async () => {
-    const [{ owner, member }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner, member }, other] = await Promise.all([createOrganization(), createOrganization()]);
     const { status, body } = await owner.rest('POST', '/users', { ...ada, email: member.email.toUpperCase() });
     expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', 'Email is already in use.']);
     await owner.ok('POST', '/users', { ...ada, email: other.member.email });
   });
 
   test.concurrent.for([['email'], ['password'], ['full_name']])('requires %s', async ([name = '']) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const { body } = await owner.rest('POST', '/users', { ...ada, [name]: undefined });
     expect([body.code, body.var_name]).toEqual(['REQUEST_VARIABLE_MISSING', name]);
   });
@@ -210,7 +210,7 @@ describe('POST /users', () => {
 
 describe('PATCH /users/{user_id}', () => {
   test.concurrent('renames a user, and notifies all users', async () => {
-    const { administrator, guest, member } = await organization();
+    const { administrator, guest, member } = await createOrganization();
     const heard = await guest.receiving();
     await administrator.ok('PATCH', `/users/${member.id}`, { full_name: ' Grace ' });
     expect((await get(guest, member.id)).full_name).toBe('Grace');
@@ -219,13 +219,13 @@ describe('PATCH /users/{user_id}', () => {
   });
 
   test.concurrent('accepts an address instead of the id', async () => {
-    const { administrator, member } = await organization();
+    const { administrator, member } = await createOrganization();
     await administrator.ok('PATCH', `/users/${encodeURIComponent(member.email)}`, { full_name: 'Grace' });
     expect((await get(member, member.id)).full_name).toBe('Grace');
   });
 
   test.concurrent('changes nothing and sends no events for unchanged values and for a blank name', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const heard = await owner.receiving();
     await owner.ok('PATCH', `/users/${member.id}`, { full_name: 'member', role: 400 });
     await owner.ok('PATCH', `/users/${member.id}`, { full_name: '  ' });
@@ -234,7 +234,7 @@ describe('PATCH /users/{user_id}', () => {
   });
 
   test.concurrent('changes a role, starting with the next request', async () => {
-    const { administrator, member, owner } = await organization();
+    const { administrator, member, owner } = await createOrganization();
     const heard = await owner.receiving();
     expect(await member.rest('PATCH', `/users/${owner.id}`, { full_name: 'x' })).toMatchObject(NOT_ADMINISTRATOR);
     await administrator.ok('PATCH', `/users/${member.id}`, { role: 200 });
@@ -245,7 +245,7 @@ describe('PATCH /users/{user_id}', () => {
   });
 
   test.concurrent('lets only owners give or take the owner role', async () => {
-    const { owner, administrator, member } = await organization();
+    const { owner, administrator, member } = await createOrganization();
     const second = await administrator.rest('PATCH', `/users/${member.id}`, { role: 100 });
     expect(second).toMatchObject(NOT_OWNER);
     expect(await administrator.rest('PATCH', `/users/${owner.id}`, { role: 400 })).toMatchObject(NOT_OWNER);
@@ -254,7 +254,7 @@ describe('PATCH /users/{user_id}', () => {
   });
 
   test.concurrent('keeps the only owner, even if two owners resign at once', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const msg = 'The owner permission cannot be removed from the only organization owner.';
     const refusal = { status: 400, body: { code: 'BAD_REQUEST', msg } };
     expect(await owner.rest('PATCH', `/users/${owner.id}`, { role: 200 })).toMatchObject(refusal);
@@ -265,7 +265,7 @@ describe('PATCH /users/{user_id}', () => {
   });
 
   test.concurrent('requires an administrator', async () => {
-    const { moderator, member, guest } = await organization();
+    const { moderator, member, guest } = await createOrganization();
     for (const person of [moderator, member, guest]) {
       expect(await person.rest('PATCH', `/users/${person.id}`, { full_name: 'Me' })).toMatchObject(NOT_ADMINISTRATOR);
     }
@@ -277,14 +277,14 @@ describe('PATCH /users/{user_id}', () => {
     ['a name with a quote', { full_name: '"Ada"' }, 'Invalid characters in name!'],
     ['a good name beside a bad role', { full_name: 'Ada', role: 1 }, 'Invalid role'],
   ])('refuses %s', async ([, fields, msg]) => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const { status, body } = await owner.rest('PATCH', `/users/${member.id}`, { ...fields });
     expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', msg]);
     expect(await get(owner, member.id)).toMatchObject({ full_name: 'member', role: 400 });
   });
 
   test.concurrent('finds no unknown users, nor users of another organization', async () => {
-    const [{ owner }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner }, other] = await Promise.all([createOrganization(), createOrganization()]);
     for (const who of [other.member.id, 2_000_000_000, 2 ** 31, 10 ** 20, 'nobody@example.com', other.member.email]) {
       expect(await owner.rest('PATCH', `/users/${who}`, { full_name: 'Mine' })).toMatchObject(NO_SUCH_USER);
     }
@@ -292,7 +292,7 @@ describe('PATCH /users/{user_id}', () => {
 });
 
 test.concurrent('every users endpoint names the parameters that it ignored', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   let made = 0;
   const user = () => ({ email: `u${++made}@example.com`, password: 'correct horse', full_name: 'Ada' });
   await expectIgnoredParameters(owner, 'POST', async () => ({ path: '/users', parameters: user() }));

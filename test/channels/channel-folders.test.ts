@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 const INVALID_ID = { status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg: 'Invalid channel folder ID' } };
 const NOT_ADMINISTRATOR = {
@@ -19,12 +19,12 @@ async function list(person: Person, parameters: object = {}) {
 
 const namesOf = async (person: Person) => (await list(person)).map(({ name }: { name: string }) => name);
 
-/** Returns users of all roles without the rights of an administrator. */
+/** Returns one user of each role below administrator. */
 const others = ({ moderator, member, guest }: Organization) => [moderator, member, guest];
 
 describe('POST /channel_folders/create', () => {
   test.concurrent('creates a folder at the end of the list, with its description as HTML', async () => {
-    const { owner, administrator, guest } = await organization();
+    const { owner, administrator, guest } = await createOrganization();
     const first = await create(owner, 'Teams');
     const second = await create(administrator, '  Projects ', 'All **projects**');
     expect(await list(guest)).toEqual([
@@ -41,7 +41,7 @@ describe('POST /channel_folders/create', () => {
   });
 
   test.concurrent('is for administrators, including their bots', async () => {
-    const organised = await organization();
+    const organised = await createOrganization();
     for (const person of others(organised)) {
       const reply = await person.rest('POST', '/channel_folders/create', { name: 'Mine', description: '' });
       expect(reply, person.name).toMatchObject(NOT_ADMINISTRATOR);
@@ -62,7 +62,7 @@ describe('POST /channel_folders/create', () => {
     ],
     ['a null byte in the description', { description: '\0' }, 'description must not contain null bytes'],
   ])('refuses %s, and so does PATCH', async ([, fields, msg]) => {
-    const { administrator } = await organization();
+    const { administrator } = await createOrganization();
     await create(administrator, 'Teams');
     const id = await create(administrator, 'Projects');
     const folder = { name: 'More', description: '', ...fields };
@@ -76,14 +76,14 @@ describe('POST /channel_folders/create', () => {
   });
 
   test.concurrent.for([['name'], ['description']])('requires %s', async ([name]) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const parameters = { name: 'Teams', description: '', [name as string]: undefined };
     const { status, body } = await owner.rest('POST', '/channel_folders/create', parameters);
     expect([status, body.code, body.var_name]).toEqual([400, 'REQUEST_VARIABLE_MISSING', name]);
   });
 
   test.concurrent('gives a name to only one of two concurrent requests', async () => {
-    const { owner, administrator } = await organization();
+    const { owner, administrator } = await createOrganization();
     const replies = await Promise.all(
       [owner, administrator].map((person) =>
         person.rest('POST', '/channel_folders/create', { name: 'Teams', description: '' }),
@@ -96,7 +96,7 @@ describe('POST /channel_folders/create', () => {
 
 describe('PATCH /channel_folders/{channel_folder_id}', () => {
   test.concurrent('changes name, description and archived state, with one event for each and its dependent values', async () => {
-    const { administrator, guest } = await organization();
+    const { administrator, guest } = await createOrganization();
     const id = await create(administrator, 'Teams');
     const heard = await guest.receiving();
     const changes = { name: ' Groups ', description: '*All*', is_archived: true };
@@ -115,7 +115,7 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
   });
 
   test.concurrent('sends no events for unchanged values', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const id = await create(owner, 'Teams', 'All of them');
     const heard = await owner.receiving();
     const same = { name: 'Teams', description: 'All of them', is_archived: false };
@@ -125,14 +125,14 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
   });
 
   test.concurrent('changes the case of a name', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const id = await create(owner, 'teams');
     await owner.ok('PATCH', `/channel_folders/${id}`, { name: 'Teams' });
     expect(await namesOf(owner)).toEqual(['Teams']);
   });
 
   test.concurrent('refuses to archive a folder with channels, including archived ones', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const folder_id = await create(owner, 'Teams');
     const { id } = await owner.ok('POST', '/channels/create', { name: 'general', subscribers: [], folder_id });
     const msg = 'You need to remove all the channels from this folder to archive it.';
@@ -145,7 +145,7 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
   });
 
   test.concurrent('is for administrators', async () => {
-    const organised = await organization();
+    const organised = await createOrganization();
     const id = await create(organised.owner, 'Teams');
     for (const person of others(organised)) {
       expect(await person.rest('PATCH', `/channel_folders/${id}`, { name: 'Mine' })).toMatchObject(NOT_ADMINISTRATOR);
@@ -154,7 +154,7 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
   });
 
   test.concurrent('refuses unknown folders and folders of another organization', async () => {
-    const [{ owner }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner }, other] = await Promise.all([createOrganization(), createOrganization()]);
     const foreign = await create(other.owner, 'Theirs');
     for (const id of [foreign, 2_000_000_000, 2 ** 31, 10 ** 20]) {
       expect(await owner.rest('PATCH', `/channel_folders/${id}`, { name: 'Mine' })).toMatchObject(INVALID_ID);
@@ -165,7 +165,7 @@ describe('PATCH /channel_folders/{channel_folder_id}', () => {
 
 describe('PATCH /channel_folders', () => {
   test.concurrent('reorders the folders, and sends the new order', async () => {
-    const { administrator, member } = await organization();
+    const { administrator, member } = await createOrganization();
     const ids = [await create(administrator, 'A'), await create(administrator, 'B'), await create(administrator, 'C')];
     const heard = await member.receiving();
     const order = [ids[2], ids[0], ids[1]];
@@ -178,7 +178,7 @@ describe('PATCH /channel_folders', () => {
   });
 
   test.concurrent('requires every folder exactly once, including archived ones', async () => {
-    const [{ owner }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner }, other] = await Promise.all([createOrganization(), createOrganization()]);
     const [a, b] = [await create(owner, 'A'), await create(owner, 'B')];
     const foreign = await create(other.owner, 'Theirs');
     await owner.ok('PATCH', `/channel_folders/${b}`, { is_archived: true });
@@ -194,7 +194,7 @@ describe('PATCH /channel_folders', () => {
   });
 
   test.concurrent('is for administrators, and requires its parameter', async () => {
-    const organised = await organization();
+    const organised = await createOrganization();
     for (const person of others(organised)) {
       expect(await person.rest('PATCH', '/channel_folders', { order: [] })).toMatchObject(NOT_ADMINISTRATOR);
     }
@@ -204,7 +204,7 @@ describe('PATCH /channel_folders', () => {
 });
 
 test.concurrent('folder events reach every user of the organization, and no user of another one', async () => {
-  const [organised, other] = await Promise.all([organization(), organization()]);
+  const [organised, other] = await Promise.all([createOrganization(), createOrganization()]);
   const everybody = [organised.owner, organised.moderator, organised.guest, organised.bot];
   const heard = await Promise.all([...everybody, other.owner].map((person) => person.receiving()));
   const id = await create(organised.administrator, 'Teams');
@@ -216,7 +216,7 @@ test.concurrent('folder events reach every user of the organization, and no user
 });
 
 test.concurrent('every folder endpoint names the parameters that it ignored', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   const id = await create(owner, 'Teams');
   let made = 0;
   const parameters = () => ({ name: `Folder ${++made}`, description: '' });

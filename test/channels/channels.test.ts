@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const refusal = (code: string, msg: string, status = 400) => ({ status, body: { result: 'error', code, msg } });
 const bad = (msg: string) => refusal('BAD_REQUEST', msg);
@@ -22,7 +22,7 @@ async function namesIn(person: Person, parameters: object = {}): Promise<string[
 
 describe('POST /channels/create', () => {
   test.concurrent('creates a public channel with default settings, and subscribes the given users', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     const before = Math.floor(Date.now() / 1000);
     const id = await create(member, '  General ', { subscribers: [member.id, guest.id], description: 'For\nall' });
     const channel = await get(guest, id);
@@ -41,7 +41,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('creates a private channel, whose history is protected unless it is shared', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const subscribers = [member.id];
     const hidden = await create(member, 'hidden', { subscribers, invite_only: true });
     const shared = { subscribers, invite_only: true, history_public_to_subscribers: true };
@@ -50,7 +50,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('adds the channel to a folder and to the default channels', async () => {
-    const { administrator, member, guest } = await organization();
+    const { administrator, member, guest } = await createOrganization();
     const folder = { name: 'Teams', description: '' };
     const { channel_folder_id: folder_id } = await administrator.ok('POST', '/channel_folders/create', folder);
     const heard = await member.receiving();
@@ -64,7 +64,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('grants the given permissions to the given users and groups', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const { realm_can_manage_all_groups: owners } = await owner.register({ fetch_event_types: ['realm'] });
     const id = await create(member, 'news', {
       can_send_message_group: owners,
@@ -80,14 +80,14 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('marks an announcement channel for old clients', async () => {
-    const { administrator } = await organization();
+    const { administrator } = await createOrganization();
     const { realm_can_delete_any_message_group: administrators } = await administrator.register();
     const id = await create(administrator, 'news', { can_send_message_group: administrators });
     expect(await get(administrator, id)).toMatchObject({ stream_post_policy: 2, is_announcement_only: true });
   });
 
   test.concurrent('refuses a name in use, in any case, also by an archived channel', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const id = await create(owner, 'General');
     const taken = (channel_name: string) => ({
       status: 409,
@@ -100,7 +100,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('gives a name to only one of two concurrent requests', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const replies = await Promise.all(
       [owner, member].map((person) => person.rest('POST', '/channels/create', { name: 'general', subscribers: [] })),
     );
@@ -108,7 +108,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('refuses guests, and web-public channels while they are disabled', async () => {
-    const { owner, guest } = await organization();
+    const { owner, guest } = await createOrganization();
     const general = { name: 'general', subscribers: [] };
     const byGuest = await guest.rest('POST', '/channels/create', general);
     expect(byGuest).toMatchObject(refusal('UNAUTHORIZED_PRINCIPAL', 'Must be an organization member'));
@@ -151,7 +151,7 @@ describe('POST /channels/create', () => {
       },
     ],
   ])('refuses %s', async ([, fields, expected]) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const heard = await owner.receiving();
     const reply = await owner.rest('POST', '/channels/create', { name: 'general', subscribers: [], ...fields });
     expect(reply).toMatchObject(expected);
@@ -159,7 +159,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('refuses guests as holders of permissions that give access to a channel', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const { realm_direct_message_permission_group: everyone } = await owner.register();
     for (const name of ['can_add_subscribers_group', 'can_administer_channel_group', 'can_subscribe_group']) {
       const parameters = { name: 'general', subscribers: [], [name]: everyone };
@@ -169,7 +169,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent('lets only owners set a retention, and only administrators set default channels', async () => {
-    const { owner, administrator, member } = await organization();
+    const { owner, administrator, member } = await createOrganization();
     const retention = { name: 'kept', subscribers: [], message_retention_days: 7 };
     const refused = await administrator.rest('POST', '/channels/create', retention);
     expect(refused).toMatchObject(refusal('UNAUTHORIZED_PRINCIPAL', 'Must be an organization owner'));
@@ -186,7 +186,7 @@ describe('POST /channels/create', () => {
   });
 
   test.concurrent.for([['name'], ['subscribers']])('requires %s', async ([name = '']) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const { body } = await owner.rest('POST', '/channels/create', { name: 'a', subscribers: [], [name]: undefined });
     expect([body.code, body.var_name]).toEqual(['REQUEST_VARIABLE_MISSING', name]);
   });
@@ -194,7 +194,7 @@ describe('POST /channels/create', () => {
 
 describe('GET /streams', () => {
   test.concurrent('lists the channels that the viewer can see by name, filtered by the parameters', async () => {
-    const { owner, administrator, member, guest } = await organization();
+    const { owner, administrator, member, guest } = await createOrganization();
     await create(member, 'zoo', { subscribers: [guest.id] });
     await create(member, 'attic', { invite_only: true, subscribers: [member.id] });
     const old = await create(member, 'old', { subscribers: [member.id] });
@@ -213,7 +213,7 @@ describe('GET /streams', () => {
   });
 
   test.concurrent('shows which channels are default channels on request', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     await create(owner, 'a', { is_default_stream: true });
     await create(owner, 'b');
     const { streams } = await member.ok('GET', '/streams', { include_default: true });
@@ -222,7 +222,7 @@ describe('GET /streams', () => {
   });
 
   test.concurrent("lists the channels of a bot's owner on request of the bot", async () => {
-    const { owner, bot } = await organization();
+    const { owner, bot } = await createOrganization();
     await create(owner, 'with the owner', { subscribers: [owner.id] });
     await create(owner, 'without');
     expect(await namesIn(bot, { include_public: false })).toEqual([]);
@@ -233,7 +233,10 @@ describe('GET /streams', () => {
 
 describe('GET /streams/{stream_id}', () => {
   test.concurrent('shows a channel to users who can see it, and an unknown channel to others', async () => {
-    const [{ owner, moderator, member, guest, bot }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner, moderator, member, guest, bot }, other] = await Promise.all([
+      createOrganization(),
+      createOrganization(),
+    ]);
     const open = await create(owner, 'open');
     const hidden = await create(member, 'hidden', { invite_only: true, subscribers: [member.id, guest.id] });
     for (const person of [owner, moderator, bot]) expect((await get(person, open)).name).toBe('open');
@@ -254,7 +257,7 @@ describe('GET /streams/{stream_id}', () => {
 
 describe('GET /get_stream_id', () => {
   test.concurrent('finds a channel that the viewer can see by its name, in any case', async () => {
-    const [{ owner, member, moderator }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner, member, moderator }, other] = await Promise.all([createOrganization(), createOrganization()]);
     const id = await create(member, 'General');
     await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
     await create(other.owner, 'theirs');
@@ -270,7 +273,7 @@ describe('GET /get_stream_id', () => {
 
 describe('GET /streams/{stream_id}/members', () => {
   test.concurrent('lists the subscribers to users who can see the channel', async () => {
-    const { owner, administrator, moderator, member, guest } = await organization();
+    const { owner, administrator, moderator, member, guest } = await createOrganization();
     const id = await create(member, 'hidden', { invite_only: true, subscribers: [guest.id, member.id] });
     for (const person of [owner, administrator, member, guest]) {
       const { subscribers } = await person.ok('GET', `/streams/${id}/members`);
@@ -283,7 +286,7 @@ describe('GET /streams/{stream_id}/members', () => {
 
 describe('/default_streams', () => {
   test.concurrent('adds a channel to the default channels and removes it, and notifies all users except guests', async () => {
-    const { administrator, member, guest } = await organization();
+    const { administrator, member, guest } = await createOrganization();
     const id = await create(member, 'general', { subscribers: [guest.id] });
     const heard = await Promise.all([member.receiving(), guest.receiving()]);
     await administrator.ok('POST', '/default_streams', { stream_id: id });
@@ -294,7 +297,7 @@ describe('/default_streams', () => {
   });
 
   test.concurrent('is for administrators, and for public channels that they can see', async () => {
-    const { owner, moderator, member, guest } = await organization();
+    const { owner, moderator, member, guest } = await createOrganization();
     const id = await create(member, 'general');
     const hidden = await create(member, 'hidden', { invite_only: true });
     for (const person of [moderator, member, guest]) {
@@ -312,7 +315,7 @@ describe('/default_streams', () => {
 
 describe('PATCH /streams/{stream_id}', () => {
   test.concurrent('changes name, description and folder of a channel, each with its own event', async () => {
-    const { administrator, member } = await organization();
+    const { administrator, member } = await createOrganization();
     const folder = { name: 'Teams', description: '' };
     const { channel_folder_id: folder_id } = await administrator.ok('POST', '/channel_folders/create', folder);
     const id = await create(member, 'general');
@@ -342,7 +345,7 @@ describe('PATCH /streams/{stream_id}', () => {
   });
 
   test.concurrent('makes a public channel private and public again', async () => {
-    const { member, moderator, administrator } = await organization();
+    const { member, moderator, administrator } = await createOrganization();
     const id = await create(member, 'general', { subscribers: [member.id] });
     const heard = await Promise.all([member, moderator].map((person) => person.receiving()));
     await member.ok('PATCH', `/streams/${id}`, { is_private: true });
@@ -373,7 +376,7 @@ describe('PATCH /streams/{stream_id}', () => {
   });
 
   test.concurrent('sets permissions, optionally only if they have an expected value', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const { realm_can_manage_all_groups: owners, realm_direct_message_permission_group: everyone } =
       await owner.register();
     const id = await create(member, 'general', { subscribers: [member.id] });
@@ -391,8 +394,18 @@ describe('PATCH /streams/{stream_id}', () => {
     expect(await quiet()).toEqual([]);
   });
 
+  test.concurrent('sends no event if the values are those that the channel has', async () => {
+    const { member } = await createOrganization();
+    const id = await create(member, 'general', { subscribers: [member.id] });
+    const { name, description, topics_policy, folder_id } = await get(member, id);
+    const heard = await member.receiving();
+    await member.ok('PATCH', `/streams/${id}`, { description, topics_policy, folder_id });
+    expect(await heard()).toEqual([]);
+    expect(await get(member, id)).toMatchObject({ name, description, topics_policy, folder_id });
+  });
+
   test.concurrent('adds a channel to the default channels and removes it', async () => {
-    const { administrator, member } = await organization();
+    const { administrator, member } = await createOrganization();
     const id = await create(administrator, 'general');
     const hidden = await create(administrator, 'hidden', { invite_only: true });
     const heard = await member.receiving();
@@ -405,7 +418,7 @@ describe('PATCH /streams/{stream_id}', () => {
   });
 
   test.concurrent('is for administrators and for users who can administer the channel', async () => {
-    const { owner, moderator, member, guest } = await organization();
+    const { owner, moderator, member, guest } = await createOrganization();
     const id = await create(member, 'general', { subscribers: [guest.id] });
     const rename = (person: Person, new_name: string) => person.rest('PATCH', `/streams/${id}`, { new_name });
     for (const person of [moderator, guest]) expect(await rename(person, 'mine')).toMatchObject(NOT_ADMINISTERING);
@@ -430,7 +443,7 @@ describe('PATCH /streams/{stream_id}', () => {
     ['a permission without its new value', { can_send_message_group: { old: 1 } }, { status: 400 }],
     ['a good change beside a bad one', { new_name: 'fine', topics_policy: 'any' }, bad('Invalid topics_policy')],
   ])('refuses %s', async ([, fields, expected]) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const id = await create(owner, 'general');
     await create(owner, 'other');
     const heard = await owner.receiving();
@@ -440,14 +453,14 @@ describe('PATCH /streams/{stream_id}', () => {
   });
 
   test.concurrent('changes the case of a name', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const id = await create(owner, 'general');
     await owner.ok('PATCH', `/streams/${id}`, { new_name: 'GENERAL' });
     expect((await get(owner, id)).name).toBe('GENERAL');
   });
 
   test.concurrent('lets only owners change the retention', async () => {
-    const { owner, administrator } = await organization();
+    const { owner, administrator } = await createOrganization();
     const id = await create(administrator, 'general');
     const change = { message_retention_days: 30 };
     const refused = await administrator.rest('PATCH', `/streams/${id}`, change);
@@ -462,7 +475,7 @@ describe('PATCH /streams/{stream_id}', () => {
   });
 
   test.concurrent('refuses unknown channels and channels of another organization', async () => {
-    const [{ owner, moderator, member }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner, moderator, member }, other] = await Promise.all([createOrganization(), createOrganization()]);
     const [foreign, hidden] = [await create(other.owner, 'x'), await create(member, 'y', { invite_only: true })];
     for (const [person, id] of [
       [owner, foreign],
@@ -482,7 +495,7 @@ describe('PATCH /streams/{stream_id}', () => {
 
 describe('DELETE /streams/{stream_id}', () => {
   test.concurrent('archives the channel, with events by client capability, and PATCH restores it', async () => {
-    const { administrator, member, moderator } = await organization();
+    const { administrator, member, moderator } = await createOrganization();
     const id = await create(member, 'general', { subscribers: [member.id], is_default_stream: undefined });
     const modern = { client_capabilities: { notification_settings_null: true, archived_channels: true } };
     const heard = await Promise.all([
@@ -509,7 +522,7 @@ describe('DELETE /streams/{stream_id}', () => {
   });
 
   test.concurrent('removes the channel from the default channels, and is refused for an archived one', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const id = await create(owner, 'general', { is_default_stream: true });
     await owner.ok('DELETE', `/streams/${id}`);
     expect((await member.register()).realm_default_streams).toEqual([]);
@@ -517,7 +530,7 @@ describe('DELETE /streams/{stream_id}', () => {
   });
 
   test.concurrent('is for administrators and for users who can administer the channel', async () => {
-    const { moderator, guest, member } = await organization();
+    const { moderator, guest, member } = await createOrganization();
     const id = await create(member, 'general', { subscribers: [guest.id] });
     for (const person of [moderator, guest]) {
       expect(await person.rest('DELETE', `/streams/${id}`)).toMatchObject(NOT_ADMINISTERING);
@@ -527,7 +540,7 @@ describe('DELETE /streams/{stream_id}', () => {
 });
 
 test.concurrent('channel events reach only users who can see the channel', async () => {
-  const { owner, moderator, member, guest } = await organization();
+  const { owner, moderator, member, guest } = await createOrganization();
   const people = [owner, moderator, member, guest];
   const heard = await Promise.all(people.map((person) => person.receiving({ event_types: ['stream'] })));
   await create(member, 'open');
@@ -539,7 +552,7 @@ test.concurrent('channel events reach only users who can see the channel', async
 });
 
 test.concurrent('every channel endpoint names the parameters that it ignored', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   let made = 0;
   const one = async () => ({ path: `/streams/${await create(owner, `channel ${++made}`)}` });
   await expectIgnoredParameters(owner, 'GET', async () => ({ path: '/streams' }));

@@ -3,7 +3,7 @@ import { TOTALS } from '../../src/platform/totals.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 // Tests the periods in which a user is subscribed to a channel. They determine which messages and events the user received.
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 async function place(options: object = {}) {
-  const people = await organization({}, { on: service });
+  const people = await createOrganization({}, { on: service });
   const { owner, member } = people;
   const { id: channelId } = await owner.ok('POST', '/channels/create', {
     ...{ name: 'quay', subscribers: [owner.id, member.id] },
@@ -28,19 +28,24 @@ async function place(options: object = {}) {
   const say = async (content: string): Promise<number> =>
     (await owner.ok('POST', '/messages', { type: 'channel', to: channelId, topic: 'ropes', content })).id;
   const periods = (who: Person = member) =>
-    service.app.db.subscriptionPeriod.count({ where: { realmId: people.realm.id, userId: who.id, channelId } });
+    service.app.db.subscriptionPeriod.count({
+      where: { organizationId: people.organization.id, userId: who.id, channelId },
+    });
   return { ...people, channelId, join, leave, say, periods };
 }
 
 type Place = Awaited<ReturnType<typeof place>>;
 
-/** A scene with the id of another channel, and of a message from before the user left. */
+/** An organization with a channel. Also the id of another channel, and of a message that was sent before the user left. */
 interface Gap extends Place {
   readonly otherId: number;
   readonly before: number;
 }
 
-/** Acts in the channel while the user is not subscribed, each with the number of periods after the user joined again. */
+/**
+ * Actions in the channel while the user is not subscribed. Each has the expected number of subscription periods after the user
+ * has joined again.
+ */
 const GAPS: readonly (readonly [name: string, periods: number, act: (gap: Gap) => Promise<unknown>])[] = [
   ['a message', 2, ({ say }) => say('meanwhile')],
   [
@@ -55,7 +60,7 @@ const GAPS: readonly (readonly [name: string, periods: number, act: (gap: Gap) =
       owner.ok('PATCH', `/messages/${await say('meanwhile')}`, { stream_id: otherId, propagate_mode: 'change_all' }),
   ],
   ['a subscriber', 2, ({ join, guest }) => join(guest)],
-  // The events of these are addressed to the recipients of the message, not to the subscribers.
+  // The events of these actions are addressed to the recipients of the message, not to the subscribers.
   [
     'a reaction',
     1,
@@ -110,12 +115,15 @@ describe('a user who leaves a channel and joins it again', () => {
 describe('the number of joins', () => {
   const { max, refusal } = TOTALS.joins_per_user_and_channel;
 
-  /** Ends the period and stores further ended periods, so that there are `count`. The last one ended before a message. */
-  async function fill({ realm, member, channelId, leave, say }: Place, count: number) {
+  /**
+   * Ends the user's subscription period and stores further ended periods, so that there are `count`. The last period ended
+   * before a message.
+   */
+  async function fill({ organization, member, channelId, leave, say }: Place, count: number) {
     await leave();
     await service.app.db.$executeRaw`
       INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id, ended_event_id, ended_message_id)
-      SELECT ${realm.id}::int, ${member.id}::int, ${channelId}::int, -n, 0, 0, 0 FROM generate_series(1, ${count - 1}::int) AS n`;
+      SELECT ${organization.id}::int, ${member.id}::int, ${channelId}::int, -n, 0, 0, 0 FROM generate_series(1, ${count - 1}::int) AS n`;
     await say('meanwhile');
   }
 

@@ -3,7 +3,7 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const bad = (msg: string) => ({ status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg } });
 const NOT_ALLOWED = bad('Insufficient permission');
@@ -31,7 +31,7 @@ const namesOf = async (person: Person) => (await own(person)).map(({ name }) => 
 
 /** Creates an organization in which only the member is subscribed to "general". */
 async function withSubscription() {
-  const organised = await organization();
+  const organised = await createOrganization();
   const channel = await create(organised.member, 'general', { subscribers: [organised.member.id] });
   const set = (property: string, value: unknown, stream_id = channel) =>
     organised.member.rest('POST', '/users/me/subscriptions/properties', {
@@ -42,7 +42,7 @@ async function withSubscription() {
 
 describe('POST /users/me/subscriptions', () => {
   test.concurrent('subscribes the viewer, with a different color for each channel', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     for (const name of ['a', 'b', 'c']) await create(owner, name);
     const { body } = await subscribe(member, [...named('a', 'B'), { name: 'c', color: '#ABC' }]);
     expect(body).toMatchObject({
@@ -63,7 +63,7 @@ describe('POST /users/me/subscriptions', () => {
   });
 
   test.concurrent('creates channels that do not exist', async () => {
-    const { member, owner } = await organization();
+    const { member, owner } = await createOrganization();
     const heard = await owner.receiving();
     const { status } = await subscribe(member, [{ name: 'new', description: 'A *new* one' }], { invite_only: false });
     expect(status).toBe(200);
@@ -119,7 +119,7 @@ describe('POST /users/me/subscriptions', () => {
   });
 
   test.concurrent('refuses a private channel that the viewer cannot access, or only skips it', async () => {
-    const { owner, administrator, member, moderator } = await organization();
+    const { owner, administrator, member, moderator } = await createOrganization();
     await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
     await create(member, 'open');
     for (const person of [moderator, administrator, owner]) {
@@ -135,7 +135,7 @@ describe('POST /users/me/subscriptions', () => {
   });
 
   test.concurrent("reports a private channel's name as taken only to users who can create one, as they wrote it", async () => {
-    const { owner, member, moderator } = await organization();
+    const { owner, member, moderator } = await createOrganization();
     await create(member, 'Hidden', { invite_only: true, subscribers: [member.id] });
     expect(await subscribe(moderator, named('hidden'))).toMatchObject(bad('Unable to access channel (hidden).'));
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
@@ -156,7 +156,7 @@ describe('POST /users/me/subscriptions', () => {
   });
 
   test.concurrent('lets users with the permission subscribe to a private channel, except guests', async () => {
-    const { member, moderator, guest } = await organization();
+    const { member, moderator, guest } = await createOrganization();
     const ids = { direct_members: [moderator.id, guest.id], direct_subgroups: [] };
     await create(member, 'hidden', { invite_only: true, can_subscribe_group: ids });
     expect((await subscribe(moderator, named('hidden'))).status).toBe(200);
@@ -232,7 +232,7 @@ describe('DELETE /users/me/subscriptions', () => {
   });
 
   test.concurrent('hides a private channel from users who leave it', async () => {
-    const { member, moderator } = await organization();
+    const { member, moderator } = await createOrganization();
     const id = await create(member, 'hidden', { invite_only: true, subscribers: [member.id, moderator.id] });
     const heard = await moderator.receiving();
     await unsubscribe(moderator, ['hidden']);
@@ -241,7 +241,7 @@ describe('DELETE /users/me/subscriptions', () => {
   });
 
   test.concurrent('lets administrators, and users who administer every given channel, remove others', async () => {
-    const { owner, administrator, moderator, member, guest } = await organization();
+    const { owner, administrator, moderator, member, guest } = await createOrganization();
     const everybody = [owner, administrator, moderator, member, guest].map(({ id }) => id);
     await create(member, 'mine', { subscribers: everybody });
     await create(owner, 'theirs', { subscribers: everybody });
@@ -259,14 +259,14 @@ describe('DELETE /users/me/subscriptions', () => {
   });
 
   test.concurrent('lets users remove their own bots', async () => {
-    const { owner, bot, member } = await organization();
+    const { owner, bot, member } = await createOrganization();
     await create(member, 'general', { subscribers: [owner.id, bot.id] });
     const { body } = await unsubscribe(owner, ['general'], { principals: [bot.id] });
     expect(body.removed).toEqual(['general']);
   });
 
   test.concurrent('refuses unknown and invisible channels', async () => {
-    const { member, moderator } = await organization();
+    const { member, moderator } = await createOrganization();
     await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
     for (const name of ['nothing', 'hidden']) {
       expect(await unsubscribe(moderator, [name])).toMatchObject(bad(`Channel(s) (${name}) do not exist`));
@@ -459,9 +459,59 @@ describe('GET /users/{user_id}/subscriptions/{stream_id}', () => {
   });
 });
 
+describe('Channel.subscribers', () => {
+  const LIST = `query ($id: ID!, $text: String, $role: UserRole, $first: Int, $after: String) { node(id: $id) {
+    ... on Channel { subscriberCount subscribers(
+      nameContains: $text, role: $role, first: $first, after: $after, orderBy: { field: FULL_NAME }
+    ) { totalCount pageInfo { hasNextPage endCursor } nodes { fullName } } } } }`;
+
+  test.concurrent('can be filtered by name and role, in pages', async () => {
+    const people = await createOrganization({ ada: 'member', zoe: 'member', gone: 'member' });
+    const { owner, moderator, guest, ada, zoe, gone } = people as typeof people & Record<string, Person>;
+    for (const [person, full_name] of [
+      ...([
+        [ada, 'Ada Byron'],
+        [zoe, 'Zoë Byron-Bramley'],
+        [gone, 'Ed Byron'],
+      ] as const),
+      ...([
+        [guest, 'Guy Byron'],
+        [moderator, 'Mo Lind'],
+      ] as const),
+    ] as const) {
+      await person?.ok('PATCH', '/settings', { full_name });
+    }
+    const subscribers = [owner, moderator, guest, ada, zoe, gone].map((person) => person?.id);
+    const { id } = await owner.ok('POST', '/channels/create', { name: 'general', subscribers });
+    await owner.ok('DELETE', `/users/${gone?.id}`);
+    const list = async (variables: object) => {
+      const { node } = await owner.query(LIST, { id: globalId('Channel', id), ...variables });
+      const { totalCount, nodes, pageInfo } = node.subscribers;
+      expect(node.subscriberCount).toBe(5);
+      return { totalCount, pageInfo, names: nodes.map(({ fullName }: Json) => fullName) };
+    };
+    expect(await list({ text: 'byron' })).toMatchObject({
+      ...{ totalCount: 3, names: ['Ada Byron', 'Guy Byron', 'Zoë Byron-Bramley'] },
+    });
+    expect(await list({ text: 'bram zoe' })).toMatchObject({ totalCount: 1, names: ['Zoë Byron-Bramley'] });
+    expect(await list({ text: 'byron', role: 'MEMBER' })).toMatchObject({ totalCount: 2 });
+    expect(await list({ role: 'MODERATOR' })).toMatchObject({ totalCount: 1, names: ['Mo Lind'] });
+    expect(await list({ role: 'ADMINISTRATOR' })).toMatchObject({ totalCount: 0, names: [] });
+    expect((await list({})).totalCount).toBe(5);
+    const first = await list({ text: 'byron', first: 2 });
+    expect(first).toMatchObject({ totalCount: 3, names: ['Ada Byron', 'Guy Byron'], pageInfo: { hasNextPage: true } });
+    expect(await list({ text: 'byron', first: 2, after: first.pageInfo.endCursor })).toMatchObject({
+      ...{ totalCount: 3, names: ['Zoë Byron-Bramley'], pageInfo: { hasNextPage: false } },
+    });
+    const { data, errors } = await owner.graphql(LIST, { id: globalId('Channel', id), text: 'a\0' });
+    expect(data.node.subscribers).toBeNull();
+    expect(errors).toHaveLength(1);
+  });
+});
+
 describe('GET /users/{user_id}/channels', () => {
   test.concurrent("lists a user's channels that the viewer can see, in both APIs", async () => {
-    const { owner, administrator, member, guest, bot, signUp } = await organization();
+    const { owner, administrator, member, guest, bot, signUp } = await createOrganization();
     const ids: Record<string, number> = {};
     for (const [name, more] of [
       ['open', {}],
@@ -491,10 +541,10 @@ describe('GET /users/{user_id}/channels', () => {
     expect(await listed(member, guest)).toEqual(['shared']);
     expect(await listed(outsider, guest)).toEqual([]);
     expect(await listed(member, bot)).toEqual([]);
-    // A deactivated user has no subscriptions, just as the list of subscribers does not contain them.
+    // Deactivated users have no subscriptions, and the list of subscribers omits them too.
     await owner.ok('DELETE', `/users/${member.id}`);
     expect(await listed(owner, member)).toEqual([]);
-    const { owner: stranger } = await organization();
+    const { owner: stranger } = await createOrganization();
     for (const nobody of [stranger.id, 2_000_000_000]) {
       expect(await owner.rest('GET', `/users/${nobody}/channels`)).toMatchObject(bad('No such user'));
     }
@@ -502,7 +552,7 @@ describe('GET /users/{user_id}/channels', () => {
   });
 
   test.concurrent('can be paginated over GraphQL, from either end', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const name of names) await owner.ok('POST', '/channels/create', { name, subscribers: [member.id] });
     const page = async (args: string) => {

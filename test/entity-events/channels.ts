@@ -3,7 +3,7 @@ import { CHANNEL_PERMISSION_NAMES } from '../../src/access/permissions/channel-p
 import { expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 const MODERN = {
@@ -11,11 +11,15 @@ const MODERN = {
   client_capabilities: { notification_settings_null: true, archived_channels: true },
 };
 
-/** Registers the tests of events about channels. */
+/**
+ * Registers the tests of events about channels.
+ *
+ * @param service Returns the service that the tests use.
+ */
 export function channels(service: () => InProcess): void {
   describe('channels', () => {
     test('events of channels that become visible contain the same data as queries', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const readers = [owner, member, guest];
       const folder = { name: 'Lunch', description: '' };
       const { channel_folder_id: folder_id } = await owner.ok('POST', '/channel_folders/create', folder);
@@ -30,7 +34,7 @@ export function channels(service: () => InProcess): void {
       const [channel] = made[2]?.[0]?.event.channels ?? [];
       expect(channel).toMatchObject({
         name: 'secret',
-        isPrivate: true,
+        privacy: 'PRIVATE',
         isDefault: false,
         folder: { databaseId: folder_id },
       });
@@ -45,7 +49,7 @@ export function channels(service: () => InProcess): void {
     });
 
     test('events of changes contain the same data as queries, for users who can see the channel', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const readers = [owner, member, guest];
       const channel = await channelOf(owner, 'general', [owner, guest]);
       const folder = { name: 'Lunch', description: '' };
@@ -60,15 +64,15 @@ export function channels(service: () => InProcess): void {
         FOLDER: { folder_id },
         TOPICS_POLICY: { topics_policy: 'allow_empty_topic' },
         MESSAGE_RETENTION_DAYS: { message_retention_days: 30 },
-        POST_POLICY: { can_send_message_group: { new: administrators } },
-        ...Object.fromEntries(
-          CHANNEL_PERMISSION_NAMES.map((name) => [
-            name.replace(/_group$/, '').toUpperCase(),
-            { [name]: { new: group } },
-          ]),
-        ),
       };
-      for (const [property, change] of Object.entries(changes)) {
+      const permissions = [
+        { can_send_message_group: { new: administrators } },
+        ...CHANNEL_PERMISSION_NAMES.map((name) => ({ [name]: { new: group } })),
+      ];
+      for (const [property, change] of [
+        ...Object.entries(changes),
+        ...permissions.map((change) => ['PERMISSIONS', change] as const),
+      ]) {
         const heard = await expectShownAlike(readers, () => owner.ok('PATCH', `/streams/${channel}`, change), MODERN);
         for (const events of heard) {
           expect(events.map(({ event }) => event.property)).toContain(property);
@@ -83,11 +87,14 @@ export function channels(service: () => InProcess): void {
         ['ChannelsDeletedEvent'],
         ['ChannelUpdatedEvent'],
       ]);
-      expect(closed[2]?.[0]?.event).toMatchObject({ property: 'PRIVACY', channel: { isPrivate: true } });
+      expect(closed[2]?.[0]?.event).toMatchObject({
+        property: 'PRIVACY',
+        channel: { privacy: 'PRIVATE_SHARED_HISTORY' },
+      });
     });
 
     test('events of archiving contain the same data as queries, with and without the client capability', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const readers = [owner, member, guest];
       const channel = await channelOf(owner, 'general', [owner, guest]);
       const archive = () => owner.ok('DELETE', `/streams/${channel}`);
@@ -104,7 +111,7 @@ export function channels(service: () => InProcess): void {
     });
 
     test('events of default channels contain the same data as queries', async () => {
-      const { owner, member } = await organization({}, { on: service() });
+      const { owner, member } = await createOrganization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner]);
       const add = () => owner.ok('PATCH', `/streams/${channel}`, { is_default_stream: true });
       const heard = await expectShownAlike([owner, member], add, { event_types: ['default_streams'] });
@@ -114,19 +121,19 @@ export function channels(service: () => InProcess): void {
     });
 
     test('events logged by a previous version contain the logged fields, and the others are read', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       await channelOf(owner, 'general', [owner]);
       const { streams } = await owner.ok('GET', '/streams');
       const { is_default: _, can_access_content: _can, ...wire } = streams[0];
       const { streams: registered } = await owner.register({ fetch_event_types: ['stream'] });
       const before = { type: 'stream', op: 'create', channels: [{ ...wire, ...registered[0] }], told_after: false };
-      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), organization.id, before, [owner]));
       expect(heard?.[0]?.event.channels[0]).not.toHaveProperty('createdAt');
       expect(heard?.[0]?.event.channels[0]).toHaveProperty('name', 'general');
     });
 
     test('channels that are no longer visible are null if they must be read, and the event keeps its position', async () => {
-      const { owner, member } = await organization({}, { on: service() });
+      const { owner, member } = await createOrganization({}, { on: service() });
       const { queue_id: queueId } = await member.register(MODERN);
       const channel = await channelOf(owner, 'general', [owner]);
       await owner.ok('PATCH', `/streams/${channel}`, { new_name: 'lobby' });
@@ -138,7 +145,7 @@ export function channels(service: () => InProcess): void {
       );
       const [created, renamed, deleted] = await stream.take(3);
       expect(created).toMatchObject({ channels: [null] });
-      // The data in the event is as of the event.
+      // The event contains the data of the channel at the time of the event.
       expect(renamed).toMatchObject({ property: 'NAME', channel: { name: 'lobby' } });
       expect(renamed.position).toBeGreaterThan(created.position);
       expect(deleted.channelIds).toEqual([globalId('Channel', channel)]);

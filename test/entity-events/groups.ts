@@ -1,18 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const MODERN = {
   event_types: ['user_group'],
   client_capabilities: { notification_settings_null: true, include_deactivated_groups: true },
 };
 
-/** Registers the tests of events about user groups. */
+/**
+ * Registers the tests of events about user groups.
+ *
+ * @param service Returns the service that the tests use.
+ */
 export function groups(service: () => InProcess): void {
   describe('user groups', () => {
     test('events contain the same data as queries, and null for guests', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const readers = [owner, member, guest];
       const group = { name: 'crew', description: 'of the Argo', members: [member.id] };
       const made = await expectShownAlike(readers, () => owner.ok('POST', '/user_groups/create', group), MODERN);
@@ -53,7 +57,7 @@ export function groups(service: () => InProcess): void {
       for (const heard of [made, renamed, moved, nested, deactivated]) {
         for (const { event, position } of heard[2] ?? []) expect(event).toMatchObject({ position, userGroup: null });
       }
-      // Clients without the capability for deactivated groups receive a reactivated group as new.
+      // Clients that do not support deactivated groups receive a reactivated group as a new group.
       const old = { event_types: ['user_group'] };
       const back = await expectShownAlike([member], () => owner.ok('PATCH', path, { deactivated: false }), old);
       expect(back[0]?.[0]).toMatchObject({
@@ -63,11 +67,11 @@ export function groups(service: () => InProcess): void {
     });
 
     test('events logged by a previous version are read', async () => {
-      const { owner, member, realm } = await organization({}, { on: service() });
+      const { owner, member, organization } = await createOrganization({}, { on: service() });
       const group = { name: 'crew', description: '', members: [] };
       const { group_id } = await owner.ok('POST', '/user_groups/create', group);
       const before = { type: 'user_group', op: 'update', group_id, data: { name: 'crew' }, is_deactivated: false };
-      const [heard] = await expectShownAlike([member], () => logAsBefore(service(), realm.id, before, [member]));
+      const [heard] = await expectShownAlike([member], () => logAsBefore(service(), organization.id, before, [member]));
       expect(heard?.[0]?.event.userGroup).not.toHaveProperty('name');
     });
   });

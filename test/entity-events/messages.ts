@@ -4,15 +4,19 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 const QUIET = { send_notification_to_old_thread: false, send_notification_to_new_thread: false };
 
-/** Registers the tests of events about messages: sending, changes, flags, reactions and typing notifications. */
+/**
+ * Registers the tests of events about messages: sending, changes, flags, reactions and typing notifications.
+ *
+ * @param service Returns the service that the tests use.
+ */
 export function messagesAndWhatIsDone(service: () => InProcess): void {
   const place = async () => {
-    const people = await organization({}, { on: service() });
+    const people = await createOrganization({}, { on: service() });
     const { owner, member, guest } = people;
     const readers = [owner, member, guest];
     return { ...people, readers, channel: await channelOf(owner, 'general', readers) };
@@ -160,7 +164,8 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       const { owner, member, guest, channel } = await place();
       const secret = await channelOf(owner, 'secret', [owner, guest], { invite_only: true });
       const id = await say(owner, secret, 'lunch');
-      const selection = '... on MessageUpdatedEvent { message { id } origChannel { id name } }';
+      const selection =
+        '... on MessageUpdatedEvent { message { id } origChannel { id name } origTopic { movedTo { name } } }';
       const streams = await Promise.all([owner, member, guest].map((reader) => reader.events(selection)));
       await owner.ok('PATCH', `/messages/${id}`, { stream_id: channel, ...QUIET });
       const shown = await Promise.all(
@@ -174,15 +179,39 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()));
       const message = { id: globalId('Message', id) };
       const origChannel = { id: globalId('Channel', secret), name: 'secret' };
+      const origTopic = { movedTo: { name: 'lunch' } };
       expect(shown).toEqual([
-        { message, origChannel },
-        { message, origChannel: null },
-        { message, origChannel },
+        { message, origChannel, origTopic },
+        { message, origChannel: null, origTopic: null },
+        { message, origChannel, origTopic },
       ]);
     });
 
+    test('of the topic contains the previous topic, which leads to the new one if all messages were moved', async () => {
+      const { owner, member, channel } = await place();
+      const [first, second] = [await say(owner, channel, 'Lunch'), await say(owner, channel, 'lunch')];
+      const selection = '... on MessageUpdatedEvent { origTopic { id name movedTo { name } } }';
+      await using stream = await member.events(selection);
+      const change = async (id: number, to: Json) => {
+        await owner.ok('PATCH', `/messages/${id}`, { ...to, ...QUIET });
+        return (await stream.next()).origTopic;
+      };
+      const id = globalId('Topic', `${channel}:lunch`);
+      expect(await change(first, { topic: 'dinner' })).toEqual({ id, name: 'lunch', movedTo: null });
+      expect(await change(second, { topic: 'dinner' })).toEqual({ id, name: 'lunch', movedTo: { name: 'dinner' } });
+      expect(await change(first, { content: 'edited' })).toBe(null);
+    });
+
+    test('of the content needs no statement per recipient if the document selects the previous topic', async () => {
+      const { owner, member, channel } = await place();
+      const id = await say(owner, channel, 'lunch', 'first');
+      const act = () => owner.ok('PATCH', `/messages/${id}`, { content: 'second' });
+      const selection = '... on MessageUpdatedEvent { message { content } origTopic { name movedTo { name } } }';
+      expect(await expectAnswered(member, selection, act, updates)).toMatchObject({ origTopic: null });
+    });
+
     test('in a conversation is read, as are events logged by a previous version', async () => {
-      const { owner, member, realm, channel } = await place();
+      const { owner, member, organization, channel } = await place();
       const note = { type: 'direct', to: [member.id], content: 'hi' };
       const { id } = await owner.ok('POST', '/messages', note);
       await expectShownAlike([owner, member], () => owner.ok('PATCH', `/messages/${id}`, { content: 'ho' }), updates);
@@ -202,7 +231,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       };
       const [heard] = await expectShownAlike(
         [member],
-        () => logAsBefore(service(), realm.id, before, [member]),
+        () => logAsBefore(service(), organization.id, before, [member]),
         updates,
       );
       expect(heard?.[0]?.event.editedAt).toBe('2023-11-14T22:13:20.000Z');
@@ -240,7 +269,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
 
     test('is delivered with all reactions to the message, as each viewer sees them', async () => {
       const { owner, member, guest, signUp, channel } = await place();
-      // The bystander's role is that of the member who reacts.
+      // The bystander has the same role as the member who reacts.
       const bystander = await signUp('Bystander');
       await bystander.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }] });
       const readers = [owner, bystander, member, guest];
@@ -290,14 +319,14 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       await member.ok('POST', `/messages/${id}/reactions`, tada);
       await member.ok('DELETE', `/messages/${id}/reactions`, tada);
       const events = await owner.poll(queue_id, last_event_id, { dontBlock: true });
-      // In the order in which jsonb stores keys: shorter ones first.
+      // The keys are in the order in which jsonb stores them: shorter keys first.
       const facts = ['user', 'user_id', 'emoji_code', 'emoji_name', 'message_id', 'reaction_type'];
       const fields = ['id', 'type', 'op', ...facts];
       expect(events.map((event: Json) => Object.keys(event))).toEqual([fields, fields]);
     });
 
     test('does not contain the other reactions if there are too many', async () => {
-      const { owner, member, guest, moderator, administrator, bot, realm, channel } = await place();
+      const { owner, member, guest, moderator, administrator, bot, organization, channel } = await place();
       await owner.ok('POST', '/users/me/subscriptions', {
         subscriptions: [{ name: 'general' }],
         principals: [bot.id],
@@ -308,7 +337,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       const { emojiCode } = there;
       const data = [owner, member, guest, moderator, administrator].flatMap(({ id: userId }) =>
         Array.from({ length: 100 }, (_, i) => ({
-          ...{ realmId: realm.id, messageId: BigInt(id), userId, reactionType: 'unicode_emoji' },
+          ...{ organizationId: organization.id, messageId: BigInt(id), userId, reactionType: 'unicode_emoji' },
           ...(i === 0 ? { emojiName: 'tada', emojiCode } : { emojiName: 'other', emojiCode: String(i) }),
         })),
       );
@@ -326,7 +355,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     });
 
     test('logged by a previous version is read', async () => {
-      const { owner, member, realm, channel } = await place();
+      const { owner, member, organization, channel } = await place();
       const id = await say(owner, channel, 'lunch');
       await member.ok('POST', `/messages/${id}/reactions`, tada);
       const before = {
@@ -334,7 +363,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
         ...{ emoji_name: 'tada', emoji_code: '1f389', reaction_type: 'unicode_emoji' },
         user: { id: member.id, email: member.email, full_name: member.name },
       };
-      await expectShownAlike([member], () => logAsBefore(service(), realm.id, before, [member]), reactions);
+      await expectShownAlike([member], () => logAsBefore(service(), organization.id, before, [member]), reactions);
     });
   });
 
@@ -368,7 +397,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     const client_capabilities = { notification_settings_null: true, stream_typing_notifications: true };
     const heard = await expectShownAlike([member, guest], act, { ...typing, client_capabilities });
     for (const events of heard) {
-      // The stored topic name, whether or not the queue was registered with `empty_topic_name`.
+      // The event contains the stored topic name, whether or not the queue was registered with `empty_topic_name`.
       expect(events.map(({ event }) => event.topicName)).toEqual([null, '', 'lunch']);
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EDITABLE_REALM_SETTINGS } from '../../src/access/realm-settings.ts';
+import { EDITABLE_ORGANIZATION_SETTINGS } from '../../src/access/organization-settings.ts';
 import {
   EDITABLE_USER_DEFAULT_NAMES,
   EDITABLE_USER_DEFAULTS,
@@ -8,20 +8,24 @@ import type { Setting } from '../../src/platform/setting.ts';
 import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-events.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { animation, PNG } from '../helpers/pictures.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { anotherValue } from '../helpers/settings.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-/** Returns the types of the events of each reader. */
+/** Returns, for each reader, the types of the events that the reader received. */
 const typesOf = (heard: readonly (readonly Shown[])[]) => heard.map((events) => events.map(({ type }) => type));
 
-/** Returns the expected types of three readers, if all of them receive these types. */
+/** Returns the expected types of the events of three readers, if each of them receives events of these types. */
 const everybody = (...types: readonly string[]) => [types, types, types];
 
-/** Registers the tests of events about the organization and its settings, emoji, fields, domains and bots. */
+/**
+ * Registers the tests of events about the organization and its settings, emoji, fields, domains and bots.
+ *
+ * @param service Returns the service that the tests use.
+ */
 export function thingsOfTheOrganization(service: () => InProcess): void {
   test('events of custom emoji contain the same data as queries, with and without the client capability', async () => {
-    const { owner, member, guest } = await organization({}, { on: service() });
+    const { owner, member, guest } = await createOrganization({}, { on: service() });
     const readers = [owner, member, guest];
     const oneByOne = {
       client_capabilities: { notification_settings_null: true, individual_emoji_changes: true },
@@ -45,7 +49,7 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
 
   describe('channel folders', () => {
     test('events contain the same data as queries', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const readers = [owner, member, guest];
       const make = (name: string) => owner.ok('POST', '/channel_folders/create', { name, description: '*of* lunch' });
       const added = await expectShownAlike(readers, () => make('Lunch'));
@@ -66,17 +70,17 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
 
     test('events logged by a previous version are read', async () => {
-      const { owner, member, realm } = await organization({}, { on: service() });
+      const { owner, member, organization } = await createOrganization({}, { on: service() });
       const lunch = { name: 'Lunch', description: '' };
       const { channel_folder_id } = await owner.ok('POST', '/channel_folders/create', lunch);
       const before = { type: 'channel_folder', op: 'update', channel_folder_id, data: { name: 'Lunch' } };
-      const heard = await expectShownAlike([member], () => logAsBefore(service(), realm.id, before, [member]));
+      const heard = await expectShownAlike([member], () => logAsBefore(service(), organization.id, before, [member]));
       expect(heard[0]?.[0]?.event.channelFolder).not.toHaveProperty('name');
     });
   });
 
   test('events of custom profile fields contain the same data as queries', async () => {
-    const { owner, member, guest } = await organization({}, { on: service() });
+    const { owner, member, guest } = await createOrganization({}, { on: service() });
     const fields = [
       { field_type: 3, name: 'Flag', field_data: { r: { text: 'Red', order: '1' } }, hint: 'Whose?' },
       {
@@ -96,38 +100,41 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
 
   describe('allowed domains', () => {
     test('events contain the same data as queries', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const readers = [owner, member, guest];
       const add = () => owner.ok('POST', '/realm/domains', { domain: 'a.example', allow_subdomains: false });
       const added = await expectShownAlike(readers, add);
-      expect(typesOf(added)).toEqual(everybody('RealmDomainAddedEvent'));
-      const { realmDomain } = added[2]?.[0]?.event ?? {};
-      expect(realmDomain).toMatchObject({ domain: 'a.example', allowSubdomains: false });
+      expect(typesOf(added)).toEqual(everybody('OrganizationDomainAddedEvent'));
+      const { organizationDomain } = added[2]?.[0]?.event ?? {};
+      expect(organizationDomain).toMatchObject({ domain: 'a.example', allowSubdomains: false });
       const change = () => owner.ok('PATCH', '/realm/domains/a.example', { allow_subdomains: true });
       const changed = await expectShownAlike(readers, change);
-      expect(changed[2]?.[0]?.event.realmDomain).toEqual({ ...realmDomain, allowSubdomains: true });
+      expect(changed[2]?.[0]?.event.organizationDomain).toEqual({ ...organizationDomain, allowSubdomains: true });
       const removed = await expectShownAlike(readers, () => owner.ok('DELETE', '/realm/domains/a.example'));
-      expect(removed[2]?.[0]?.event).toMatchObject({ realmDomainId: realmDomain.id, domain: 'a.example' });
+      expect(removed[2]?.[0]?.event).toMatchObject({
+        organizationDomainId: organizationDomain.id,
+        domain: 'a.example',
+      });
     });
 
     test('events logged by a previous version contain only the domain', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       const [heard] = await expectShownAlike([owner], async () => {
         const wire = { domain: 'a.example', allow_subdomains: false };
         const type = 'realm_domains';
-        await logAsBefore(service(), realm.id, { type, op: 'add', realm_domain: wire }, [owner]);
-        await logAsBefore(service(), realm.id, { type, op: 'remove', domain: wire.domain }, [owner]);
+        await logAsBefore(service(), organization.id, { type, op: 'add', realm_domain: wire }, [owner]);
+        await logAsBefore(service(), organization.id, { type, op: 'remove', domain: wire.domain }, [owner]);
       });
       expect(heard?.map(({ event }) => event)).toMatchObject([
-        { realmDomain: null },
-        { realmDomainId: null, domain: 'a.example' },
+        { organizationDomain: null },
+        { organizationDomainId: null, domain: 'a.example' },
       ]);
     });
   });
 
   describe('default settings of new users', () => {
     test('events of each setting contain the same data as queries', async () => {
-      const { owner, member } = await organization({}, { on: service() });
+      const { owner, member } = await createOrganization({}, { on: service() });
       const others = Object.fromEntries(
         Object.entries(EDITABLE_USER_DEFAULTS).map(([name, setting]) => [name, anotherValue(setting)]),
       );
@@ -137,21 +144,21 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
 
     test('events are the same for all roles', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const change = () => owner.ok('PATCH', '/realm/user_settings_defaults', { enter_sends: true });
       const heard = await expectShownAlike([owner, member, guest], change);
       expect(typesOf(heard)).toEqual(everybody('UserSettingsDefaultUpdatedEvent'));
       expect(heard[2]?.[0]?.event).toMatchObject({
-        defaultSetting: 'ENTER_SENDS',
+        userSetting: 'ENTER_SENDS',
         userSettingsDefaults: { enterSends: true },
       });
     });
 
     test('events logged by a previous version contain only the name of the setting', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       const before = { type: 'realm_user_settings_defaults', op: 'update', property: 'enter_sends', value: true };
-      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
-      expect(heard?.[0]?.event).toMatchObject({ defaultSetting: 'ENTER_SENDS', userSettingsDefaults: null });
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), organization.id, before, [owner]));
+      expect(heard?.[0]?.event).toMatchObject({ userSetting: 'ENTER_SENDS', userSettingsDefaults: null });
     });
   });
 
@@ -159,17 +166,17 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     const ONLY = { event_types: ['realm'] };
 
     test('events of each setting, alone and with others, contain the same data as queries', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const readers = [owner, member, guest];
-      const others = Object.entries<Setting<unknown>>(EDITABLE_REALM_SETTINGS)
+      const others = Object.entries<Setting<unknown>>(EDITABLE_ORGANIZATION_SETTINGS)
         .filter(([name, { names }]) => names === undefined && name !== 'video_chat_provider')
         .map(([name, setting]) => [name, anotherValue(setting)] as const);
       const texts = { name: 'Engines', description: '*a*' };
       const all = { ...texts, ...Object.fromEntries(others) };
       const heard = await expectShownAlike(readers, () => owner.ok('PATCH', '/realm', all), ONLY);
-      expect(typesOf(heard)).toEqual(everybody('RealmUpdatedEvent'));
+      expect(typesOf(heard)).toEqual(everybody('OrganizationUpdatedEvent'));
       expect(heard[2]?.[0]?.event.organization).toMatchObject({
-        ...{ name: 'Engines', renderedDescription: '<p><em>a</em></p>', orgType: expect.any(String) },
+        ...{ name: 'Engines', renderedDescription: '<p><em>a</em></p>', organizationType: expect.any(String) },
       });
       const alone = { message_content_edit_limit_seconds: '"unlimited"' };
       const [unlimited] = await expectShownAlike([member], () => owner.ok('PATCH', '/realm', alone), ONLY);
@@ -180,7 +187,7 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
 
     test('events of permissions and announcement channels are read', async () => {
-      const { owner, member } = await organization({}, { on: service() });
+      const { owner, member } = await createOrganization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner]);
       const changes = {
         can_create_groups: { new: { direct_members: [member.id], direct_subgroups: [] } },
@@ -191,10 +198,14 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
 
     test('events logged by a previous version contain only the names of the changed settings', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       const before = { type: 'realm', op: 'update_dict', property: 'default', data: { org_type: 40 } };
-      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]), ONLY);
-      expect(heard?.[0]?.event).toMatchObject({ organizationSettings: ['ORG_TYPE'], organization: null });
+      const [heard] = await expectShownAlike(
+        [owner],
+        () => logAsBefore(service(), organization.id, before, [owner]),
+        ONLY,
+      );
+      expect(heard?.[0]?.event).toMatchObject({ organizationSettings: ['ORGANIZATION_TYPE'], organization: null });
     });
   });
 
@@ -202,7 +213,7 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     const ONLY = { event_types: ['realm_bot'] };
 
     test('events contain the same data as queries, for users who can administer the bot', async () => {
-      const { owner, administrator, member, guest } = await organization({}, { on: service() });
+      const { owner, administrator, member, guest } = await createOrganization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, administrator, member]);
       const readers = [owner, administrator, member, guest];
       let id = 0;
@@ -229,7 +240,7 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
 
     test('events of a bot with the owner role do not contain the bot for administrators', async () => {
-      const { owner, administrator } = await organization({}, { on: service() });
+      const { owner, administrator } = await createOrganization({}, { on: service() });
       const { user_id: botId } = await owner.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' });
       await owner.mutate('updateBot', { botId, role: 'OWNER' }, '__typename');
       const hear = () => owner.mutate('updateBot', { botId, hearsAllPublicChannels: true }, '__typename');
@@ -239,9 +250,9 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
     });
 
     test('events logged by a previous version are read', async () => {
-      const { owner, bot, realm } = await organization({}, { on: service() });
+      const { owner, bot, organization } = await createOrganization({}, { on: service() });
       const before = { type: 'realm_bot', op: 'update', bot: { user_id: bot.id, default_all_public_streams: false } };
-      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), organization.id, before, [owner]));
       expect(heard?.[0]?.event.user).not.toHaveProperty('bot');
     });
   });

@@ -2,21 +2,26 @@ import { describe, expect, test } from 'vitest';
 import { USER_SETTINGS } from '../../src/access/user-settings.ts';
 import type { Setting } from '../../src/platform/setting.ts';
 import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-events.ts';
+import { OWN_CHANGES } from '../helpers/features.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { anotherValue } from '../helpers/settings.ts';
 import { channelOf, say, toTopic } from '../helpers/talk.ts';
 
 const typesOf = (heard: readonly Shown[]) => heard.map(({ type }) => type);
 
-/** Registers the tests of events about a user's personal data. */
+/**
+ * Registers the tests of events about a user's personal data.
+ *
+ * @param service Returns the service that the tests use.
+ */
 export function ownThings(service: () => InProcess): void {
   describe("a user's settings", () => {
     const ONLY = { event_types: ['user_settings'] };
 
     test('events of each setting contain the same data as queries, for the user only', async () => {
-      const { owner, member } = await organization({}, { on: service() });
+      const { owner, member } = await createOrganization({}, { on: service() });
       const others = Object.entries<Setting<unknown>>(USER_SETTINGS).map(([name, setting]) => [
         ...[name, anotherValue(setting)],
       ]);
@@ -29,7 +34,7 @@ export function ownThings(service: () => InProcess): void {
     });
 
     test('events have unchanged fields over REST', async () => {
-      const { member } = await organization({}, { on: service() });
+      const { member } = await createOrganization({}, { on: service() });
       const { queue_id, last_event_id } = await member.register({ ...ONLY, fetch_event_types: [] });
       await member.ok('PATCH', '/settings', { enter_sends: true });
       const [event] = await member.poll(queue_id, last_event_id, { dontBlock: true });
@@ -40,7 +45,7 @@ export function ownThings(service: () => InProcess): void {
 
   describe('drafts', () => {
     test('events contain the same data as queries, for the author only', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, member, guest]);
       const note = { type: 'stream', to: [channel], topic: 'lunch', content: 'hello' };
       const drafts = [note, { type: 'private', to: [owner.id], topic: '', content: 'hi', timestamp: 1_700_000_000.25 }];
@@ -62,7 +67,7 @@ export function ownThings(service: () => InProcess): void {
     });
 
     test('deleted drafts are null if they must be read, and the event keeps its position', async () => {
-      const { owner } = await organization({}, { on: service() });
+      const { owner } = await createOrganization({}, { on: service() });
       const { queue_id: queueId } = await owner.register({ fetch_event_types: [] });
       const note = { type: '', to: [], topic: '', content: 'hello' };
       const { ids } = await owner.ok('POST', '/drafts', { drafts: [note, note] });
@@ -80,45 +85,52 @@ export function ownThings(service: () => InProcess): void {
     });
 
     test('times in events logged by a previous version have a precision of one second', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       const wire = { id: 7, type: 'private', to: [owner.id], topic: '', content: 'hi', timestamp: 1_700_000_000 };
       const { queue_id: queueId } = await owner.register({ fetch_event_types: [] });
       await using stream = await owner.events('... on DraftUpdatedEvent { draft { id content lastEditedAt } }', {
         queueId,
       });
       const before = { type: 'drafts', op: 'update', draft: wire, empty_topic_name: 'general chat' };
-      await logAsBefore(service(), realm.id, before, [owner]);
+      await logAsBefore(service(), organization.id, before, [owner]);
       const lastEditedAt = '2023-11-14T22:13:20.000Z';
       expect(await stream.next()).toEqual({ draft: { id: globalId('Draft', 7), content: 'hi', lastEditedAt } });
     });
   });
 
-  test('events of saved snippets contain the same data as queries, for the author only', async () => {
-    const { owner, member, guest } = await organization({}, { on: service() });
-    for (const author of [owner, member, guest]) {
-      const other = author === owner ? member : owner;
-      let id = 0;
-      const [mine, others] = await expectShownAlike([author, other], async () => {
-        id = (await author.ok('POST', '/saved_snippets', { title: 'hello', content: '**hi**' })).saved_snippet_id;
-      });
-      expect([typesOf(mine ?? []), others]).toEqual([['SavedSnippetAddedEvent'], []]);
-      const [edited] = await expectShownAlike([author], () =>
-        author.ok('PATCH', `/saved_snippets/${id}`, { title: 'bye' }),
-      );
-      expect(edited?.[0]).toMatchObject({
-        type: 'SavedSnippetUpdatedEvent',
-        event: { savedSnippet: { title: 'bye' } },
-      });
-      const [removed] = await expectShownAlike([author], () => author.ok('DELETE', `/saved_snippets/${id}`));
-      expect(removed?.[0]?.event.savedSnippetId).toBe(globalId('SavedSnippet', id));
-    }
+  test.for(OWN_CHANGES)(
+    'events of %s contain the same data as queries, for their user only',
+    async ([, makeChanges]) => {
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
+      for (const user of [owner, member, guest]) {
+        for (const [name, change] of Object.entries(await makeChanges(user))) {
+          const [mine, others] = await expectShownAlike([user, user === owner ? member : owner], change);
+          expect([mine?.length, others], name).toEqual([1, []]);
+        }
+      }
+    },
+  );
+
+  test('removals of saved snippets and navigation views contain the id of the removed object', async () => {
+    const { owner } = await createOrganization({}, { on: service() });
+    const { saved_snippet_id: id } = await owner.ok('POST', '/saved_snippets', { title: 'hello', content: '**hi**' });
+    const [snippet] = await expectShownAlike([owner], () => owner.ok('DELETE', `/saved_snippets/${id}`));
+    const savedSnippetId = globalId('SavedSnippet', id);
+    expect(snippet?.[0]).toMatchObject({ type: 'SavedSnippetRemovedEvent', event: { savedSnippetId } });
+    const view = { fragment: 'narrow/is/starred', isPinned: true };
+    const added = await owner.mutate('addNavigationView', view, 'navigationView { id }');
+    const [removed] = await expectShownAlike([owner], () =>
+      owner.ok('DELETE', `/navigation_views/${encodeURIComponent(view.fragment)}`),
+    );
+    const event = { navigationViewId: added.navigationView.id, fragment: view.fragment };
+    expect(removed?.[0]).toMatchObject({ type: 'NavigationViewRemovedEvent', event });
   });
 
   describe('scheduled messages', () => {
     const LATER = 4_102_444_800;
 
     test('events contain the same data as queries, for the owner only', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, member, guest]);
       for (const author of [owner, member, guest]) {
         let id = 0;
@@ -147,7 +159,7 @@ export function ownThings(service: () => InProcess): void {
     });
 
     test('events logged by a previous version contain the logged fields, and the others are read', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner]);
       const message = { type: 'channel', to: channel, topic: 'lunch', content: 'hi', read_by_sender: true };
       const { scheduled_message_id: id } = await owner.ok('POST', '/scheduled_messages', {
@@ -159,14 +171,14 @@ export function ownThings(service: () => InProcess): void {
         ...{ rendered_content: '<p>hi</p>', scheduled_delivery_timestamp: LATER },
       };
       const before = { type: 'scheduled_messages', op: 'update', scheduled_message: wire, empty_topic_name: 'none' };
-      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), organization.id, before, [owner]));
       expect(heard?.[0]?.event.scheduledMessage).not.toHaveProperty('readBySender');
     });
   });
 
   describe('reminders', () => {
     test('events contain the same data as queries, for the owner only', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
+      const { owner, member, guest } = await createOrganization({}, { on: service() });
       const channel = await channelOf(owner, 'general', [owner, member, guest]);
       const messageId = await say(owner, channel, 'lunch');
       for (const author of [owner, member, guest]) {
@@ -185,41 +197,19 @@ export function ownThings(service: () => InProcess): void {
     });
 
     test('events logged by a previous version contain the logged fields, and the others are read', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       const messageId = await say(owner, await channelOf(owner, 'general', [owner]), 'lunch');
       await owner.ok('POST', '/reminders', { message_id: messageId, scheduled_delivery_timestamp: 4e9 });
       const { reminders } = await owner.ok('GET', '/reminders');
       const before = { type: 'reminders', op: 'add', reminders };
-      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), organization.id, before, [owner]));
       expect(heard?.[0]?.event.reminders[0]).not.toHaveProperty('failureReason');
     });
   });
 
   describe('navigation views', () => {
-    test('events contain the same data as queries, for the owner only', async () => {
-      const { owner, member, guest } = await organization({}, { on: service() });
-      for (const author of [owner, member, guest]) {
-        const view = { fragment: 'narrow/topic/lunch', is_pinned: true, name: 'Lunch' };
-        const [mine, others] = await expectShownAlike([author, author === owner ? member : owner], () =>
-          author.ok('POST', '/navigation_views', view),
-        );
-        expect([typesOf(mine ?? []), others]).toEqual([['NavigationViewAddedEvent'], []]);
-        const path = `/navigation_views/${encodeURIComponent(view.fragment)}`;
-        const [edited] = await expectShownAlike([author], () => author.ok('PATCH', path, { is_pinned: false }));
-        expect(edited?.[0]).toMatchObject({
-          type: 'NavigationViewUpdatedEvent',
-          event: { fragment: view.fragment, navigationView: { isPinned: false, name: 'Lunch' } },
-        });
-        const [removed] = await expectShownAlike([author], () => author.ok('DELETE', path));
-        expect(removed?.[0]?.event).toMatchObject({
-          navigationViewId: mine?.[0]?.event.navigationView.id,
-          fragment: view.fragment,
-        });
-      }
-    });
-
     test('events logged by a previous version contain only the fragment', async () => {
-      const { owner, realm } = await organization({}, { on: service() });
+      const { owner, organization } = await createOrganization({}, { on: service() });
       const view = { fragment: 'inbox', is_pinned: true, name: null };
       const [heard] = await expectShownAlike([owner], async () => {
         const navigation_view = 'navigation_view';
@@ -229,7 +219,7 @@ export function ownThings(service: () => InProcess): void {
           { op: 'remove', fragment: 'inbox' },
         ];
         for (const event of events)
-          await logAsBefore(service(), realm.id, { type: navigation_view, ...event }, [owner]);
+          await logAsBefore(service(), organization.id, { type: navigation_view, ...event }, [owner]);
       });
       expect(heard?.map(({ event: { position: _, type: _type, ...event } }) => event)).toEqual([
         { navigationView: null },

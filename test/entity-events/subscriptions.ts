@@ -3,7 +3,7 @@ import { expectAnswered, expectShownAlike, logAsBefore } from '../helpers/entity
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 const MODERN = {
@@ -12,10 +12,14 @@ const MODERN = {
 };
 const OLD = { event_types: ['subscription'], include_subscribers: false };
 
-/** Registers the tests of events about subscriptions. */
+/**
+ * Registers the tests of events about subscriptions.
+ *
+ * @param service Returns the service that the tests use.
+ */
 export function subscriptions(service: () => InProcess): void {
   const place = async () => {
-    const people = await organization({}, { on: service() });
+    const people = await createOrganization({}, { on: service() });
     const channel = await channelOf(people.owner, 'general', [people.owner]);
     return { ...people, channel };
   };
@@ -28,7 +32,7 @@ export function subscriptions(service: () => InProcess): void {
       ['without capabilities', OLD],
     ] as const)('events of begin and end, own and of others, equal queries for clients %s', async ([, options]) => {
       const { owner, member, moderator, channel } = await place();
-      // A guest could no longer see the channel after the subscription has ended.
+      // Excludes guests, because a guest can no longer see the channel after the subscription has ended.
       const readers = [owner, member, moderator];
       const join = () =>
         owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id, moderator.id] });
@@ -120,7 +124,7 @@ export function subscriptions(service: () => InProcess): void {
       const change = () => owner.ok('POST', '/users/me/subscriptions/properties', { subscription_data: stored });
       const [[heard] = []] = await expectShownAlike([owner], change, MODERN);
       expect(heard?.event).toMatchObject({
-        subscriptionSetting: 'OTHER',
+        subscriptionSetting: null,
         subscription: { id: idOf(owner.id, channel) },
       });
     });
@@ -147,7 +151,7 @@ export function subscriptions(service: () => InProcess): void {
     });
 
     test('events logged by a previous version contain the logged fields, and the others are read', async () => {
-      const { owner, realm, channel } = await place();
+      const { owner, organization, channel } = await place();
       const { subscriptions: known } = await owner.register({ ...MODERN, fetch_event_types: ['subscription'] });
       const [{ subscribers: _, ...wire }] = known;
       const personal = Object.fromEntries(
@@ -160,13 +164,13 @@ export function subscriptions(service: () => InProcess): void {
         channels: [{ ...wire, subscribers: [owner.id], partial_subscribers: null }],
         subscribers: [{ user_id: owner.id, inherited: {}, subscriptions: [{ stream_id: channel, ...personal }] }],
       };
-      await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]), MODERN);
+      await expectShownAlike([owner], () => logAsBefore(service(), organization.id, before, [owner]), MODERN);
       const settings = { type: 'subscription', op: 'update', stream_id: channel, is_archived: false };
       for (const change of [
         { property: 'in_home_view', value: true },
         { property: 'color', value: wire.color },
       ]) {
-        const log = () => logAsBefore(service(), realm.id, { ...settings, ...change }, [owner]);
+        const log = () => logAsBefore(service(), organization.id, { ...settings, ...change }, [owner]);
         await expectShownAlike([owner], log, MODERN);
       }
     });

@@ -3,21 +3,25 @@ import { CAPABILITIES, type Capability } from '../../src/events/view.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
-// Tests the effect of each capability by comparing two clients. One declares only this capability, the other declares none.
+// Tests the effect of each client capability by comparing two clients. One declares only this capability, the other declares
+// none.
 
-/** Results of a client that declares only the capability (`able`), and of one that declares none (`unable`). */
+/** Results of two clients: one that declares only the capability (`able`), and one that declares no capability (`unable`). */
 interface Difference {
-  /** Events received for the acts. */
+  /** Events that each client received about the test's actions. */
   readonly events: readonly [able: Json[], unable: Json[]];
-  /** State fetched after the acts. */
+  /** State that each client fetched after the test's actions. */
   readonly state: readonly [able: Json, unable: Json];
 }
 
 const only = (name: Capability) => ({ client_capabilities: { notification_settings_null: false, [name]: true } });
 
-/** Compares both clients while `acts` runs. @param options `events`: the event types to compare. `groups`: the data groups. */
+/**
+ * Compares both clients while `acts` runs. @param options `events`: the event types to compare. `groups`: the data groups of
+ * the state to compare.
+ */
 async function differenceOf(
   name: Capability,
   viewer: Person,
@@ -40,7 +44,7 @@ const message = async (by: Person, to: number, topic: string): Promise<number> =
   (await by.ok('POST', '/messages', { type: 'channel', to, topic, content: 'hello' })).id;
 
 async function place(): Promise<Organization & { channel: number }> {
-  const made = await organization();
+  const made = await createOrganization();
   const { owner, member } = made;
   const parameters = { name: 'boats', subscribers: [owner.id, member.id] };
   return { ...made, channel: (await owner.ok('POST', '/channels/create', parameters)).id };
@@ -50,7 +54,8 @@ const CASES: Readonly<Record<Capability, () => Promise<void>>> = {
   async notification_settings_null() {
     const { owner, member } = await place();
     const more = () => owner.ok('POST', '/channels/create', { name: 'ships', subscribers: [member.id] });
-    // The second client declares no capabilities at all. In all other cases, the clients declare this capability as false.
+    // Here, the second client sends no `client_capabilities`. In all other cases, the second client declares the capability as
+    // false.
     const heard = await Promise.all(
       [{ client_capabilities: { notification_settings_null: true } }, {}].map((how) => member.receiving(how)),
     );

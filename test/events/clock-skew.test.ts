@@ -4,10 +4,10 @@ import { sweep } from '../../src/events/retention.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { type Running, startApp } from '../../src/server/start.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import type { Person } from '../helpers/person.ts';
 import type { ServerProcess } from '../helpers/process.ts';
-import { type Organization, organization, startServer } from '../helpers/server.ts';
+import { createOrganization, type Organization, startServer } from '../helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 const HOUR = 3_600_000;
@@ -19,20 +19,22 @@ describe.skipIf(DATABASE_URL === undefined)('nodes whose clocks differ by an hou
   let people: Organization;
 
   beforeAll(async () => {
-    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const database = stack.use(await createMigratedDatabase(DATABASE_URL ?? ''));
     env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
     right = stack.use(await startServer({ env }));
-    people = await organization({}, { on: right });
-  }, 90_000);
+    people = await createOrganization({}, { on: right });
+  });
   afterAll(() => stack.disposeAsync());
 
-  /** Starts a second node of the service, with a shifted clock. It serves no requests. */
+  /** Starts a second node of the service whose clock differs by `ms` milliseconds. It serves no requests. */
   async function nodeBy(ms: number): Promise<Running & AsyncDisposable> {
     const config = readConfig({ ...env, DATA_DIR: newDataDir(), LOG_LEVEL: 'silent' });
     const running = await startApp(config, { now: () => new Date(Date.now() + ms) });
     return { ...running, [Symbol.asyncDispose]: () => running.close() };
   }
-  const ownerOf = ({ id }: Person) => ({ viewer: { id, realm: { id: people.realm.id }, clientName: 'test' } });
+  const ownerOf = ({ id }: Person) => ({
+    viewer: { id, organization: { id: people.organization.id }, clientName: 'test' },
+  });
   const saveDraft = (person: Person, content: string) =>
     person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 
@@ -48,8 +50,10 @@ describe.skipIf(DATABASE_URL === undefined)('nodes whose clocks differ by an hou
     expect(await member.poll(queue_id, last_event_id, { dontBlock: true })).toMatchObject([
       { drafts: [{ content: 'one' }] },
     ]);
-    const realmId = people.realm.id;
-    expect(await ahead.app.db.eventCounter.findUnique({ where: { realmId } })).toMatchObject({ prunedThrough: 0n });
+    const organizationId = people.organization.id;
+    expect(await ahead.app.db.eventCounter.findUnique({ where: { organizationId } })).toMatchObject({
+      prunedThrough: 0n,
+    });
   });
 
   test('a node with a slow clock writes queues and log entries that are as recent as those of other nodes', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization, serverOf, startServer } from '../helpers/server.ts';
+import { createOrganization, serverOf, startServer } from '../helpers/server.ts';
 
 const SELECTION = `position __typename ... on DraftsAddedEvent { drafts { content } }
   ... on SavedSnippetAddedEvent { savedSnippet { title } } ... on ChannelFolderAddedEvent { channelFolder { name } }`;
@@ -14,11 +14,11 @@ const newQueue = async (person: Person, parameters: Json = {}): Promise<{ id: st
   const { queue_id, last_event_id } = await person.register({ fetch_event_types: [], ...parameters });
   return { id: queue_id, lastEventId: last_event_id };
 };
-/** Returns the content of the draft in each event. */
+/** Returns the content of the first draft in each event. */
 const contents = (events: Json[]) => events.map((event) => event.drafts[0].content);
 
 test.concurrent('drafts created over REST and GraphQL arrive over both transports, with the same ids', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const [polled, subscribed] = [await newQueue(member), await newQueue(member)];
   await using live = await member.events(SELECTION, { queueId: subscribed.id });
   const waiting = member.poll(polled.id, polled.lastEventId);
@@ -38,33 +38,47 @@ test.concurrent('drafts created over REST and GraphQL arrive over both transport
 });
 
 test.concurrent.for(['ws', 'sse'] as const)(
-  'completes an older reader over %s when a newer one claims the queue',
+  'ends an older reader over %s with a reason when a newer one claims the queue',
   async (transport) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const queue = await newQueue(member);
     await using older = await member.events(SELECTION, { queueId: queue.id, transport });
     await saveDraft(member, 'one');
     await older.next();
     await using newer = await member.events(SELECTION, { queueId: queue.id, after: older.lastId });
-    expect(await older.ended).toEqual({ how: 'complete' });
+    expect(await older.ended).toEqual({
+      how: 'errors',
+      errors: [
+        {
+          message: expect.stringMatching(/another reader has taken the queue/),
+          extensions: { code: 'BAD_EVENT_QUEUE_ID', queue_id: queue.id, reason: 'displaced' },
+        },
+      ],
+    });
     await saveDraft(member, 'two');
     expect(await newer.next()).toMatchObject({ drafts: [{ content: 'two' }] });
   },
 );
 
-test.concurrent('answers an older poll with no events when a newer one claims the queue', async () => {
-  const { member } = await organization();
+test.concurrent('answers an older poll with no events and a reason when a newer one claims the queue', async () => {
+  const { member } = await createOrganization();
   const queue = await newQueue(member);
-  const older = member.poll(queue.id, queue.lastEventId);
+  const older = member.rest('GET', '/events', { queue_id: queue.id, last_event_id: queue.lastEventId });
   await sleep(100);
   const newer = member.poll(queue.id, queue.lastEventId);
-  expect(await older).toEqual([]);
+  expect(await older).toMatchObject({
+    status: 200,
+    body: {
+      ...{ result: 'success', events: [], queue_id: queue.id },
+      ...{ code: 'BAD_EVENT_QUEUE_ID', reason: 'displaced' },
+    },
+  });
   await saveDraft(member, 'for the newer');
   expect(contents(await newer)).toEqual(['for the newer']);
 });
 
 test.concurrent('repeats events until they are acknowledged, and older ones while the log contains them', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const { id, lastEventId } = await newQueue(member);
   for (const text of ['a', 'b', 'c']) await saveDraft(member, text);
   const all = await member.poll(id, -1, { dontBlock: true });
@@ -76,7 +90,7 @@ test.concurrent('repeats events until they are acknowledged, and older ones whil
 });
 
 test.concurrent('hears heartbeats in silence whose ids rise and are acknowledged like any event', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const { id, lastEventId } = await newQueue(member);
   const [first] = await member.poll(id, lastEventId);
   expect(first).toEqual({ type: 'heartbeat', id: expect.any(Number) });
@@ -90,7 +104,7 @@ test.concurrent('hears heartbeats in silence whose ids rise and are acknowledged
 });
 
 test.concurrent('loses no event between a heartbeat and the next poll', async () => {
-  const { member, administrator } = await organization();
+  const { member, administrator } = await createOrganization();
   const { id, lastEventId } = await newQueue(member, { event_types: ['channel_folder'] });
   const seen: Json[] = [];
   let last = lastEventId;
@@ -110,12 +124,12 @@ test.concurrent('loses no event between a heartbeat and the next poll', async ()
 });
 
 test.concurrent('resumes after the received events if a socket client resends its first variables', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const queue = await newQueue(member);
   const first = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'arrived');
   await first.next();
-  // Within a second the server checks whether the client has received an event. It stores the position a second later.
+  // The server checks within a second whether the client has received an event. It stores the client's position a second later.
   await sleep(1_500);
   first.cut();
   await saveDraft(member, 'missed');
@@ -124,7 +138,7 @@ test.concurrent('resumes after the received events if a socket client resends it
 });
 
 test.concurrent('resumes an event stream after Last-Event-ID', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const queue = await newQueue(member);
   const first = await member.events(SELECTION, { queueId: queue.id, transport: 'sse' });
   await saveDraft(member, 'one');
@@ -137,7 +151,7 @@ test.concurrent('resumes an event stream after Last-Event-ID', async () => {
 });
 
 test.concurrent('reads events in a query without acknowledging them or claiming the queue', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const queue = await newQueue(member);
   await using live = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'seen twice');
@@ -151,7 +165,7 @@ test.concurrent('reads events in a query without acknowledging them or claiming 
 });
 
 test.concurrent('acknowledges by mutation for a reader without a position', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const queue = await newQueue(member);
   await saveDraft(member, 'old');
   const [old] = await member.poll(queue.id, -1, { dontBlock: true });
@@ -166,7 +180,7 @@ test.concurrent('acknowledges by mutation for a reader without a position', asyn
 });
 
 test.concurrent('returns one code for every loss, with its reason, in both APIs', async () => {
-  const { member, guest } = await organization();
+  const { member, guest } = await createOrganization();
   const queue = await newQueue(member);
   const gone = await newQueue(member);
   await member.ok('DELETE', '/events', { queue_id: gone.id });
@@ -201,7 +215,7 @@ test.concurrent('returns one code for every loss, with its reason, in both APIs'
 });
 
 test.concurrent('requests of other users for a queue do not affect its reader', async () => {
-  const { member, guest } = await organization();
+  const { member, guest } = await createOrganization();
   const queue = await newQueue(member);
   await using live = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'one');
@@ -216,7 +230,7 @@ test.concurrent('requests of other users for a queue do not affect its reader', 
 });
 
 test.concurrent('ends the wait of a reader whose queue is deleted', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const [polled, subscribed] = [await newQueue(member), await newQueue(member)];
   const waiting = member.poll(polled.id, polled.lastEventId);
   await using stream = await member.events(SELECTION, { queueId: subscribed.id });
@@ -232,7 +246,7 @@ test.concurrent('ends the wait of a reader whose queue is deleted', async () => 
 });
 
 test.concurrent('delivers only the requested event types, and always heartbeats', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const none = await newQueue(member, { event_types: [] });
   const snippets = await newQueue(member, { event_types: ['saved_snippets', 'no_such_type'] });
   await saveDraft(member, 'not heard');
@@ -243,7 +257,7 @@ test.concurrent('delivers only the requested event types, and always heartbeats'
 });
 
 test.concurrent('each viewer of one document receives only what they can see', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   const selection = `... on UserAddedEvent { user { fullName } } ${SELECTION}`;
   await using ofOwner = await owner.events(selection);
   await using ofMember = await member.events(selection);
@@ -254,7 +268,7 @@ test.concurrent('each viewer of one document receives only what they can see', a
 });
 
 test.concurrent('GET /events without a queue registers one', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const { events, queue_id } = await member.ok('GET', '/events', { dont_block: true, event_types: ['drafts'] });
   expect(events).toEqual([]);
   await saveDraft(member, 'into the new queue');
@@ -264,7 +278,7 @@ test.concurrent('GET /events without a queue registers one', async () => {
 });
 
 test.concurrent('accepts the requested idle timeout, within its limits', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const effective = async (idle_queue_timeout?: unknown) =>
     (await member.register({ fetch_event_types: [], idle_queue_timeout })).idle_queue_timeout_secs;
   expect(await effective()).toBe(600);
@@ -278,7 +292,7 @@ test.concurrent('accepts the requested idle timeout, within its limits', async (
 });
 
 test.concurrent('refuses invalid registrations', async () => {
-  const { guest, member } = await organization();
+  const { guest, member } = await createOrganization();
   const refusals: [Person, Json][] = [
     [guest, { all_public_streams: true }],
     [member, { narrow: [['near', '5']] }],
@@ -295,7 +309,7 @@ test.concurrent('refuses invalid registrations', async () => {
 });
 
 test.concurrent('returns the requested data groups and no others', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const always = ['result', 'msg', 'queue_id', 'last_event_id', 'idle_queue_timeout_secs'];
   const versions = ['service_feature_level', 'service_version', 'service_merge_base'];
   const some = await member.register({ fetch_event_types: ['drafts', 'no_such_group'] });
@@ -313,7 +327,7 @@ test.concurrent('returns the requested data groups and no others', async () => {
 });
 
 test('closes streams within seconds when the API key that opened them is changed', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const queue = await newQueue(member);
   await using socket = await member.events(SELECTION);
   await using stream = await member.events(SELECTION, { transport: 'sse' });
@@ -333,9 +347,9 @@ test('closes streams within seconds when the API key that opened them is changed
   expect({ status, code: body.code }).toEqual({ status: 401, code: 'INVALID_API_KEY' });
 });
 
-test('keeps queues and positions over a stop, and tells clients to reconnect', { timeout: 60_000 }, async () => {
+test('keeps queues and positions over a stop, and tells clients to reconnect', async () => {
   await using server = await startServer();
-  const { member } = await organization({}, { on: server });
+  const { member } = await createOrganization({}, { on: server });
   const queue = await newQueue(member);
   const socketQueue = await newQueue(member);
   const socket = await member.events(SELECTION, { queueId: socketQueue.id });
@@ -358,10 +372,10 @@ test('keeps queues and positions over a stop, and tells clients to reconnect', {
   expect(['before', 'after']).toContain(heard[0].drafts[0].content);
 });
 
-test('tells every queue that takes it that the service has started', { timeout: 60_000 }, async () => {
+test('tells every queue that takes it that the service has started', async () => {
   await using server = await startServer();
-  const { member, guest, owner } = await organization({}, { on: server });
-  const unconcerned = await organization({}, { on: server });
+  const { member, guest, owner } = await createOrganization({}, { on: server });
+  const unconcerned = await createOrganization({}, { on: server });
   const register = (person: Person, event_types?: readonly string[]) =>
     person.register({ fetch_event_types: ['realm'], ...(event_types !== undefined && { event_types }) });
   const [all, named, others] = [

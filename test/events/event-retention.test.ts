@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sweep } from '../../src/events/retention.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const MINUTE = 60_000;
 let clock = Date.parse('2026-11-20T10:00:00Z');
@@ -15,20 +15,20 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
-const pruned = async (realmId: number) =>
-  Number((await service.app.db.eventCounter.findUniqueOrThrow({ where: { realmId } })).prunedThrough);
+const pruned = async (organizationId: number) =>
+  Number((await service.app.db.eventCounter.findUniqueOrThrow({ where: { organizationId } })).prunedThrough);
 
 // The tests change a shared clock, so they run one after another.
 
 test('prunes no events younger than ten minutes, even if no queue needs them', async () => {
-  const { realm, member } = await organization({}, { on: service });
+  const { organization, member } = await createOrganization({}, { on: service });
   await saveDraft(member, 'young');
   await sweep(service.app);
-  expect(await pruned(realm.id)).toBe(0);
+  expect(await pruned(organization.id)).toBe(0);
 });
 
 test('prunes below the lowest position of live queues, and reports that to a queue left behind', async () => {
-  const { realm, member } = await organization({}, { on: service });
+  const { organization, member } = await createOrganization({}, { on: service });
   const { queue_id: slow } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
   const { queue_id: quick } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
   await saveDraft(member, 'one');
@@ -39,20 +39,20 @@ test('prunes below the lowest position of live queues, and reports that to a que
   await service.app.queues.flush();
   clock += 11 * MINUTE;
   await sweep(service.app);
-  expect(await pruned(realm.id)).toBe(one.id);
+  expect(await pruned(organization.id)).toBe(one.id);
   expect(await member.poll(slow, one.id, { dontBlock: true })).toMatchObject([{ drafts: [{ content: 'two' }] }]);
   // Events above the maximum age are pruned even if a queue has not read them. Only a node that has them in memory can still
   // deliver them.
   clock += 9 * 24 * 60 * MINUTE;
   await service.app.queues.flush();
   await sweep(service.app);
-  expect(await pruned(realm.id)).toBe(two.id);
-  expect(await service.app.db.event.count({ where: { realmId: realm.id } })).toBe(0);
+  expect(await pruned(organization.id)).toBe(two.id);
+  expect(await service.app.db.event.count({ where: { organizationId: organization.id } })).toBe(0);
 });
 
 test('deletes role changes with their events, and keeps those that a queue still needs', async () => {
-  const { realm, owner, member, guest } = await organization({}, { on: service });
-  const changes = () => service.app.db.roleChange.count({ where: { realmId: realm.id } });
+  const { organization, owner, member, guest } = await createOrganization({}, { on: service });
+  const changes = () => service.app.db.roleChange.count({ where: { organizationId: organization.id } });
   await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
   await owner.ok('PATCH', `/users/${member.id}`, { role: 400 });
   clock += 11 * MINUTE;
@@ -68,7 +68,7 @@ test('deletes role changes with their events, and keeps those that a queue still
 });
 
 test('ends a queue that was not read during its lifetime, and keeps its tombstone for 30 days', async () => {
-  const { member } = await organization({}, { on: service });
+  const { member } = await createOrganization({}, { on: service });
   const { queue_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 600 });
   const reasonOf = async () =>
     (await member.rest('GET', '/events', { queue_id, last_event_id: -1, dont_block: true })).body.reason;
@@ -82,24 +82,50 @@ test('ends a queue that was not read during its lifetime, and keeps its tombston
   expect(await reasonOf()).toBe('unknown');
 });
 
+test('keeps a reply under an idempotency key as long as the longest idle queue', async () => {
+  const { organization, member } = await createOrganization({}, { on: service });
+  const DAY = 24 * 60 * MINUTE;
+  const save = () =>
+    member.ok('POST', '/saved_snippets', { title: 't', content: 'c' }, { headers: { 'idempotency-key': 'once' } });
+  const snippets = async () => (await member.ok('GET', '/saved_snippets')).saved_snippets.length;
+  const first = await save();
+  const { queue_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
+  const age = async (ms: number) => {
+    const createdAt = new Date(clock - ms);
+    await service.app.db.idempotencyRecord.updateMany({
+      where: { organizationId: organization.id },
+      data: { createdAt },
+    });
+    await sweep(service.app);
+  };
+  clock += 7 * DAY - MINUTE;
+  await age(7 * DAY);
+  await member.poll(queue_id, -1, { dontBlock: true });
+  expect(await save()).toEqual(first);
+  expect(await snippets()).toBe(1);
+  await age(8 * DAY + MINUTE);
+  await save();
+  expect(await snippets()).toBe(2);
+});
+
 test('resumes an interrupted sweep, although the organization has no events since', async () => {
-  const { realm, member } = await organization({}, { on: service });
+  const { organization, member } = await createOrganization({}, { on: service });
   const { db, database } = service.app;
   await saveDraft(member, 'the first of many');
   const many = 11_000;
   await db.$executeRaw`
     INSERT INTO event (realm_id, id, type, payload, channel_ids, user_ids, except_user_ids, created_at)
-    SELECT ${realm.id}, c.last_id + i, 'drafts', '{}', '{}', '{}', '{}', ${new Date(clock)}
-    FROM event_counter c, generate_series(1, ${many}::int) i WHERE c.realm_id = ${realm.id}`;
-  await db.$executeRaw`UPDATE event_counter SET last_id = last_id + ${many} WHERE realm_id = ${realm.id}`;
+    SELECT ${organization.id}, c.last_id + i, 'drafts', '{}', '{}', '{}', '{}', ${new Date(clock)}
+    FROM event_counter c, generate_series(1, ${many}::int) i WHERE c.realm_id = ${organization.id}`;
+  await db.$executeRaw`UPDATE event_counter SET last_id = last_id + ${many} WHERE realm_id = ${organization.id}`;
   clock += 9 * 24 * 60 * MINUTE;
-  const left = () => db.event.count({ where: { realmId: realm.id } });
+  const left = () => db.event.count({ where: { organizationId: organization.id } });
   // Makes the second batch of deletions fail.
   await database.runScript(`
     CREATE SEQUENCE deleted;
     CREATE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN IF nextval('deleted') > 6000 THEN RAISE EXCEPTION 'tripped'; END IF; RETURN OLD; END $$;
-    CREATE TRIGGER trip BEFORE DELETE ON event FOR EACH ROW WHEN (OLD.realm_id = ${realm.id}) EXECUTE FUNCTION trip()`);
+    CREATE TRIGGER trip BEFORE DELETE ON event FOR EACH ROW WHEN (OLD.realm_id = ${organization.id}) EXECUTE FUNCTION trip()`);
   await expect(sweep(service.app)).rejects.toThrow('tripped');
   await database.runScript('DROP FUNCTION trip CASCADE; DROP SEQUENCE deleted');
   expect(await left()).toBeGreaterThan(5_000);

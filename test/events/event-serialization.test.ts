@@ -5,26 +5,22 @@ import { defineEvent } from '../../src/events/define.ts';
 import { type EventPiece, keepResult, keptRenderings, keptResult, piecesOf } from '../../src/events/rendering.ts';
 import type { StoredEvent } from '../../src/events/stored.ts';
 import { ALL_CAPABILITIES, type EventView } from '../../src/events/view.ts';
+import type { SentPayload } from '../../src/messages/events.ts';
 import { startInProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const MIB = 1024 * 1024;
 const log = pino({ level: 'silent' });
 
 defineEvent('test_said_for_once', undefined, (text: string) => ({ text }), { perUser: true });
 
-const eventOf = (id: number, text: string): StoredEvent => ({
-  ...{
-    id,
-    type: 'test_said_for_once',
-    op: null,
-    payload: { text },
-    audience: noRecipients(),
-    width: 1,
-    ephemeral: false,
-  },
-  ...{ createdAt: new Date(), bytes: text.length },
+const storedAs = (id: number, { type, payload }: Pick<StoredEvent, 'type' | 'payload'>, bytes = 100): StoredEvent => ({
+  ...{ id, type, op: null, payload, audience: noRecipients(), width: 1, ephemeral: false },
+  ...{ createdAt: new Date(), bytes },
 });
+
+const eventOf = (id: number, text: string): StoredEvent =>
+  storedAs(id, { type: 'test_said_for_once', payload: { text } }, text.length);
 
 const viewOf = (userId: number): EventView => ({
   ...{ role: 400, userId, isRecipient: true, queueId: '' },
@@ -41,6 +37,27 @@ test('events are serialized once for all viewers with the same view', () => {
   expect(pieceFor(event, 1)).toBe(pieceFor(event, 1));
   expect(pieceFor(event, 1)).not.toBe(pieceFor(event, 2));
   expect(pieceFor(event, 1).event).toMatchObject({ text: 'hello' });
+});
+
+test('senders and editors share the serialized event with other users who have the same flags', () => {
+  const sender = { id: 1, fullName: 'Ann', email: 'ann@example.com' } as SentPayload['sender'];
+  const sent = {
+    ...{ id: 1, recipientId: 2, sender, realm: 'a', client: 'bot', timestamp: 0, emptyTopicName: 'general' },
+    ...{ channel: { id: 1, name: 'c' }, members: [], topic: 't', topicLinks: [], content: 'x', renderedContent: '' },
+    ...{ channelWildcard: false, mentioned: [3], topicMentioned: [], alerted: [] },
+  };
+  const unread = storedAs(1, { type: 'message', payload: { ...sent, readBySender: false } });
+  expect(pieceFor(unread, 1)).toBe(pieceFor(unread, 2));
+  expect(pieceFor(unread, 1)).not.toBe(pieceFor(unread, 3));
+  const read = storedAs(2, { type: 'message', payload: { ...sent, readBySender: true } });
+  expect(pieceFor(read, 1)).not.toBe(pieceFor(read, 2));
+
+  const lists = { starred: [3], collapsed: [], mentioned: [], topicMentioned: [], alerted: [] };
+  const flags = { ...lists, channelWildcard: false, most: 'read', others: {} };
+  const edited = { editorId: 1, timestamp: 0, id: 1, ids: [1], channel: null, move: null, content: null, flags };
+  const updated = storedAs(3, { type: 'update_message', payload: { ...edited, emptyTopicName: 'general' } });
+  expect(pieceFor(updated, 1)).toBe(pieceFor(updated, 2));
+  expect(pieceFor(updated, 1)).not.toBe(pieceFor(updated, 3));
 });
 
 test('serialized events for many kinds of viewers are cached within a limit, then serialized again', () => {
@@ -73,9 +90,9 @@ test('a result beyond the limit is not cached, and evicts no others', () => {
 
 test('serialized events are dropped together with their event, when the log tail is full', async () => {
   await using service = await startInProcess();
-  const { owner, realm } = await organization({}, { on: service });
+  const { owner, organization } = await createOrganization({}, { on: service });
   const { queue_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
-  const tail = await service.app.hub.tail(realm.id);
+  const tail = await service.app.hub.tail(organization.id);
   const before = keptRenderings();
   for (const content of ['one', 'two', 'three']) {
     await owner.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { judge, type LogPlace, type Verdict, WITNESS_PATIENCE_MS, type Witness } from '../../src/events/epoch-rules.ts';
 import { runCommand } from '../helpers/control.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { Person } from '../helpers/person.ts';
 import type { ServerProcess } from '../helpers/process.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 
@@ -19,10 +19,10 @@ const BEGINS = 'new event log epoch';
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 const register = (person: Person) => person.register({ fetch_event_types: [], idle_queue_timeout: 3_600 });
-/** Returns how often a node has logged that an epoch of the event log began. */
+/** Returns how often a node has logged that a new epoch of the event log began. */
 const begunBy = (server: ServerProcess) => server.log().split(BEGINS).length - 1;
 
-/** Returns the errors for a client that reconnects with an old queue and position, over each transport. */
+/** Returns the errors that a client gets, over each transport, if it reconnects with an old queue and position. */
 async function answersTo(person: Person, queueId: string, position: number): Promise<object[]> {
   const { body } = await person.rest('GET', '/events', { queue_id: queueId, last_event_id: position });
   const { errors } = await person.graphql(
@@ -99,9 +99,9 @@ describe('on the embedded database', () => {
   afterAll(() => stack.disposeAsync());
   const ENV = { DATABASE_URL: undefined, REDIS_URL: undefined };
 
-  test('a copy of the data starts a new epoch, a restart on the same data does not', { timeout: 120_000 }, async () => {
+  test('a copy of the data starts a new epoch, a restart on the same data does not', async () => {
     const server = stack.use(await startServer({ env: ENV }));
-    const { member, realm } = await organization({}, { on: server });
+    const { member, organization } = await createOrganization({}, { on: server });
     const { queue_id: queueId } = await register(member);
     await saveDraft(member, 'in the back-up');
     await server.stop();
@@ -120,7 +120,7 @@ describe('on the embedded database', () => {
 
     const restored = stack.use(await startServer({ env: ENV, dataDir }));
     expect(begunBy(restored)).toBe(1);
-    const host = `${realm.subdomain}.localhost:${restored.port}`;
+    const host = `${organization.subdomain}.localhost:${restored.port}`;
     const again = new Person({ url: restored.url, host }, member);
     for (const content of ['one', 'two', 'three']) await saveDraft(again, content);
     expect(await answersTo(again, queueId, position)).toEqual([RESTORED, RESTORED, RESTORED]);
@@ -129,7 +129,7 @@ describe('on the embedded database', () => {
 
     const fresh = await register(again);
     expect(fresh.last_event_id).toBeGreaterThan(position);
-    // Sends a position of the previous epoch with a queue of the current one. The events between them are unknown.
+    // Sends a position of the previous epoch together with a queue of the current epoch. The events between them are unknown.
     const { body: mixed } = await again.rest('GET', '/events', { queue_id: fresh.queue_id, last_event_id: position });
     expect(mixed).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'pruned' });
     await saveDraft(again, 'heard');
@@ -141,8 +141,8 @@ describe('on the embedded database', () => {
   test('the operator starts a new epoch, and every reader is notified', async () => {
     const server = stack.use(await startServer({ env: ENV }));
     const [{ member }, { owner }] = await Promise.all([
-      organization({}, { on: server }),
-      organization({}, { on: server }),
+      createOrganization({}, { on: server }),
+      createOrganization({}, { on: server }),
     ]);
     const queue = await register(owner);
     await using live = await member.events(SELECTION);
@@ -168,28 +168,28 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
   let database: pg.Client;
 
   beforeAll(async () => {
-    const { url } = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const { url } = stack.use(await createMigratedDatabase(DATABASE_URL ?? ''));
     env = { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
     nodes = await Promise.all([startServer({ env }), startServer({ env })]);
     for (const node of nodes) stack.use(node);
     database = new pg.Client({ connectionString: url });
     await database.connect();
     stack.defer(() => database.end());
-  }, 90_000);
+  });
   afterAll(() => stack.disposeAsync());
 
   const begun = () => nodes.map(begunBy).reduce((a, b) => a + b, 0);
   const epochOf = async () => (await database.query('SELECT * FROM log_epoch')).rows[0];
 
-  /** Creates a user with a stream at both nodes, and waits until both have delivered one event. */
+  /** Creates a user with an event stream at both nodes, and waits until both have delivered one event. */
   async function somebody() {
     const [a, b] = nodes;
-    const { member, realm } = await organization({}, { on: a });
-    const atB = new Person({ url: b.url, host: `${realm.subdomain}.localhost:${b.port}` }, member);
+    const { member, organization } = await createOrganization({}, { on: a });
+    const atB = new Person({ url: b.url, host: `${organization.subdomain}.localhost:${b.port}` }, member);
     const streams = [await member.events(SELECTION), await atB.events(SELECTION)];
     await saveDraft(member, 'before');
     for (const stream of streams) await stream.next();
-    return { member, realm, streams };
+    return { member, organization, streams };
   }
 
   test('two nodes that find their tables moved start one epoch, and each ends its streams', async () => {
@@ -218,11 +218,11 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
   });
 
   test('a log that is shorter than a node has read starts a new epoch, whoever reads it', async () => {
-    const { member, realm, streams } = await somebody();
+    const { member, organization, streams } = await somebody();
     const lastId = streams[0]?.lastId ?? 0;
     const count = begun();
     await database.query('UPDATE event_counter SET last_id = $2, pruned_through = 0 WHERE realm_id = $1', [
-      realm.id,
+      organization.id,
       lastId - 1,
     ]);
     for (const stream of streams) {

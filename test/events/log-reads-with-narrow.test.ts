@@ -8,10 +8,10 @@ import { NO_CAPABILITIES, type QueueOptions } from '../../src/events/view.ts';
 import { Prisma } from '../../src/generated/prisma/client.ts';
 import { sameInLowerCase } from '../../src/platform/db/letter-case.ts';
 import { readRows } from '../../src/platform/db/rows.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 const { DATABASE_URL = '' } = process.env;
 type Narrow = QueueOptions['narrow'];
@@ -53,9 +53,9 @@ const flip = (text: string) =>
 const stack = new AsyncDisposableStack();
 let server: InProcess;
 let people: Organization;
-/** All events in the log of the organization. */
+/** All events in the event log of the test's organization. */
 let events: readonly StoredEvent[];
-/** Email addresses and placeholder addresses by which narrows can identify the users of the organization. */
+/** Email addresses and placeholder addresses of the organization's users. A narrow can identify a sender by each of them. */
 let senders: string[];
 
 beforeAll(async () => {
@@ -63,23 +63,23 @@ beforeAll(async () => {
     DATABASE_URL === ''
       ? {}
       : {
-          DATABASE_URL: stack.use(await createDatabase(DATABASE_URL)).url,
+          DATABASE_URL: stack.use(await createMigratedDatabase(DATABASE_URL)).url,
           SECRET_KEY: randomBytes(32).toString('hex'),
         };
   server = stack.use(await startInProcess({ env }));
-  people = await organization({}, { on: server });
+  people = await createOrganization({}, { on: server });
   await fillLog(people);
-  ({ events } = await readLogAfter(server.app.db, people.realm.id, {
+  ({ events } = await readLogAfter(server.app.db, people.organization.id, {
     after: 0,
     limit: 10_000,
     maxBytes: Number.MAX_SAFE_INTEGER,
   }));
   expect(events.length).toBeLessThan(10_000);
-}, 120_000);
+});
 afterAll(() => stack.disposeAsync());
 
-/** Creates events that match every kind of narrow, and other events between them. */
-async function fillLog({ realm, owner, member, guest, bot }: Organization): Promise<void> {
+/** Creates events that the tested narrows match, and other events between them. */
+async function fillLog({ organization, owner, member, guest, bot }: Organization): Promise<void> {
   await guest.ok('PATCH', '/settings', { email_address_visibility: 5 });
   senders = [owner, member, guest, bot].flatMap(({ email, id }) => [email, `user${id}@users.invalid`]);
   const say = async (by: Person, to: number, topic: string, content: string) =>
@@ -114,7 +114,7 @@ async function fillLog({ realm, owner, member, guest, bot }: Organization): Prom
       (op, jsonb_set(payload, '{topic}', '"(no topic)"')), (op, jsonb_set(payload, '{topic}', '"Wan\\nted"')),
       (op, payload #- '{sender,botType}'), ('later', payload - 'sender')
     ) AS changed (op, payload)
-    WHERE realm_id = ${realm.id} AND type = 'message'`;
+    WHERE realm_id = ${organization.id} AND type = 'message'`;
 }
 
 const wantedBy = (narrow: Narrow, userId: number) => {
@@ -126,7 +126,7 @@ const wantedBy = (narrow: Narrow, userId: number) => {
 };
 
 async function letThrough(narrow: Narrow, userId: number): Promise<number[]> {
-  const conditions = [Prisma.sql`realm_id = ${people.realm.id}`, ...mayPass(narrow, userId)];
+  const conditions = [Prisma.sql`realm_id = ${people.organization.id}`, ...mayPass(narrow, userId)];
   const rows = await readRows<{ id: bigint }>(
     server.app.db,
     Prisma.sql`SELECT id FROM event WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id`,
@@ -196,7 +196,7 @@ describe('the events that the database skips for a narrow', () => {
       const stretches = CHANNELS.map((_, i) => ({ channelId: i + 1, began: 0, ended: null }));
       const user = { userId, stretches, allPublicChannels: true, types: null, narrow };
       const page = { after: 0, through: 10_000_000, limit: 10_000, maxBytes: Number.MAX_SAFE_INTEGER };
-      return (await readLogFor(db, people.realm.id, user, page)).events.map(({ id }) => id);
+      return (await readLogFor(db, people.organization.id, user, page)).events.map(({ id }) => id);
     };
     for (const [narrow] of [...termsOf('topic', ['WANTED', '']), ...termsOf('is', ['dm'])].map(
       (one) => [one] as const,

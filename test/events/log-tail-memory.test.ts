@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type EventHolder, TailMemory } from '../../src/events/tail-memory.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { lengthenLog } from '../helpers/long-log.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 
 describe('the memory that log tails share', () => {
-  /** A holder of events of ten bytes each. */
+  /** A holder of events in memory. Each event counts as ten bytes. */
   class Holder implements EventHolder {
     bytes = 0;
     readonly #memory: TailMemory;
@@ -56,11 +56,11 @@ describe('the memory that log tails share', () => {
 
 describe.skipIf(DATABASE_URL === undefined)('many organizations on a small node', () => {
   const ORGANIZATIONS = 20;
-  /** Number of events, each of 10 kB. A log tail holds fewer. */
+  /** Number of events that are inserted into the log, each of 10 kB. A log tail in memory holds fewer. */
   const EVENTS = 1_700;
 
-  test('do not crash it, and each still receives all events', { timeout: 240_000 }, async () => {
-    await using database = await createDatabase(DATABASE_URL ?? '');
+  test('do not crash it, and each still receives all events', async () => {
+    await using database = await createMigratedDatabase(DATABASE_URL ?? '');
     const env = {
       DATABASE_URL: database.url,
       SECRET_KEY: 's'.repeat(32),
@@ -71,16 +71,16 @@ describe.skipIf(DATABASE_URL === undefined)('many organizations on a small node'
     await sql.connect();
     const readers = [];
     for (let i = 0; i < ORGANIZATIONS; i++) {
-      const { member, realm } = await organization({}, { on: node });
+      const { member, organization } = await createOrganization({}, { on: node });
       const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
-      // After this poll, the node keeps a log tail of the organization in memory.
+      // This poll makes the node keep a log tail of the organization in memory.
       expect(await member.poll(queue_id, last_event_id, { dontBlock: true })).toEqual([]);
       await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x'.repeat(9_999) }] });
       // Inserts events into the table, as if another node had committed them.
       const run = (statement: string, values: readonly unknown[]) => sql.query(statement, [...values]);
-      await lengthenLog(run, realm.id, { count: EVENTS, of: [await lastId(sql, realm.id)] });
-      // An empty answer shows that the node has read all events.
-      const last = await lastId(sql, realm.id);
+      await lengthenLog(run, organization.id, { count: EVENTS, of: [await lastId(sql, organization.id)] });
+      // An empty answer to this poll shows that the node has read all events.
+      const last = await lastId(sql, organization.id);
       expect(await member.poll(queue_id, last, { dontBlock: true })).toEqual([]);
       readers.push({
         member,
@@ -101,7 +101,9 @@ describe.skipIf(DATABASE_URL === undefined)('many organizations on a small node'
   });
 });
 
-async function lastId(sql: pg.Client, realmId: number): Promise<number> {
-  const { rows } = await sql.query('SELECT last_id::int AS id FROM event_counter WHERE realm_id = $1', [realmId]);
+async function lastId(sql: pg.Client, organizationId: number): Promise<number> {
+  const { rows } = await sql.query('SELECT last_id::int AS id FROM event_counter WHERE realm_id = $1', [
+    organizationId,
+  ]);
   return rows[0].id;
 }

@@ -4,12 +4,12 @@ import type { Prisma } from '../../src/generated/prisma/client.ts';
 import { knowDriver } from '../../src/platform/db/rows.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
-/** The expected end of a stream after the end of the log was lost in a restore. */
+/** How a stream is expected to end after a restore of the database has lost the end of the log. */
 const LOST = { how: 'errors', errors: [{ extensions: { code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' } }] };
 
 let server: InProcess;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 test('no stream is closed if an event is committed while the log is read', async () => {
-  const { member, realm } = await organization({}, { on: server });
+  const { member, organization } = await createOrganization({}, { on: server });
   await using live = await member.events(SELECTION);
   await saveDraft(member, 'one');
   expect(await live.next()).toMatchObject({ drafts: [{ content: 'one' }] });
@@ -37,7 +37,7 @@ test('no stream is closed if an event is committed while the log is read', async
     await saveDraft(member, 'two');
     return answer;
   };
-  const window = await hub.tail(realm.id);
+  const window = await hub.tail(organization.id);
   Object.defineProperty(db, '$queryRaw', { value: late, configurable: true });
   await window.fill();
   expect(isLate).toBe(true);
@@ -47,21 +47,21 @@ test('no stream is closed if an event is committed while the log is read', async
 });
 
 test('the queues of an organization end if its log went back, even without new events', async () => {
-  const { member, realm } = await organization({}, { on: server });
+  const { member, organization } = await createOrganization({}, { on: server });
   await using live = await member.events(SELECTION);
   for (const content of ['one', 'two', 'three']) {
     await saveDraft(member, content);
     await live.next();
   }
   const { lastId = 0 } = live;
-  await putBack(realm.id, lastId - 2);
+  await putBack(organization.id, lastId - 2);
   expect(await live.ended).toMatchObject(LOST);
-  // The highest position is above all ids that were used before, so the next event gets a new id.
-  expect((await server.app.hub.tail(realm.id)).through).toBeGreaterThan(lastId);
+  // The highest position exceeds all ids that were used before, so the next event gets a new id.
+  expect((await server.app.hub.tail(organization.id)).through).toBeGreaterThan(lastId);
 });
 
 test('the queue of a stream ends while entities are read for it', async () => {
-  const { member, realm } = await organization({}, { on: server });
+  const { member, organization } = await createOrganization({}, { on: server });
   await using live = await member.events(`${SELECTION} ... on DraftsAddedEvent { read: drafts { channel { name } } }`);
   await saveDraft(member, 'one');
   await live.next();
@@ -77,28 +77,28 @@ test('the queue of a stream ends while entities are read for it', async () => {
   await saveDraft(member, 'two');
   await reading.promise;
   spy.mockRestore();
-  await putBack(realm.id, lastId - 1);
-  await (await server.app.hub.tail(realm.id)).fill();
+  await putBack(organization.id, lastId - 1);
+  await (await server.app.hub.tail(organization.id)).fill();
   held.resolve();
   expect(await live.ended).toMatchObject(LOST);
 });
 
 test('the queues of an organization whose log went back without readers end at the next read', async () => {
-  const { member, realm } = await organization({}, { on: server });
+  const { member, organization } = await createOrganization({}, { on: server });
   const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
   for (const content of ['one', 'two', 'three']) await saveDraft(member, content);
-  await putBack(realm.id, last_event_id + 1);
+  await putBack(organization.id, last_event_id + 1);
   const comeBack = async () =>
     (await member.rest('GET', '/events', { queue_id, last_event_id, dont_block: true })).body;
   expect(await comeBack()).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID' });
   expect(await comeBack()).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' });
 });
 
-/** Resets the end of the log to an earlier event, as a restore of the database does. */
-async function putBack(realmId: number, lastId: number): Promise<void> {
+/** Sets the end of the log to an earlier event, as if the database had been restored. */
+async function putBack(organizationId: number, lastId: number): Promise<void> {
   const { db } = server.app;
   await db.$transaction([
-    db.$executeRaw`UPDATE event_counter SET last_id = ${lastId} WHERE realm_id = ${realmId}`,
-    db.event.deleteMany({ where: { realmId, id: { gt: lastId } } }),
+    db.$executeRaw`UPDATE event_counter SET last_id = ${lastId} WHERE realm_id = ${organizationId}`,
+    db.event.deleteMany({ where: { organizationId, id: { gt: lastId } } }),
   ]);
 }

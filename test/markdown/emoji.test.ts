@@ -12,13 +12,16 @@ import {
 
 const table = Object.entries(emojiTable().code_to_names);
 
-/** The emoji data set. It has the characters of each emoji with all variation selectors, and with skin tones. */
+/**
+ * The emoji data set of the package emojibase-data. It has the characters of each emoji with all variation selectors and skin
+ * tones.
+ */
 const data = JSON.parse(
   readFileSync(createRequire(import.meta.url).resolve('emojibase-data/en/data.json'), 'utf8'),
 ) as { emoji: string; hexcode: string; group?: number; skins?: { emoji: string }[] }[];
 const listed = data.filter(({ group }) => group !== undefined && group !== 2);
 
-/** Returns the names of the emoji that a renderer finds in `text`. */
+/** Returns the names of the emoji that the renderer recognizes in `text`. */
 const found = (text: string) =>
   [...text.matchAll(emojiPattern)].flatMap(([characters]) => emojiOf(characters)?.name ?? []);
 
@@ -67,7 +70,7 @@ test('emoji have the names that clients use, whatever the data sets say', () => 
   expect(pairs.filter(([name, code]) => emojiNamed(name)?.code !== code)).toEqual([]);
   const others = { smile: '1f642', big_smile: '1f604', calendar: '1f4c5', date: '1f4c6', cat: '1f408', ok: '1f44c' };
   for (const [name, code] of Object.entries(others)) expect([name, emojiNamed(name)?.code]).toEqual([name, code]);
-  // The data sets still define these canonical names. Earlier names of an emoji remain valid.
+  // The data set still defines these canonical names. Earlier names of an emoji remain valid.
   expect(emojiWithCode('1f642')?.names.slice(0, 1)).toEqual(['slight_smile']);
   expect(emojiWithCode('1f604')?.names[0]).toBe('big_smile');
   expect(emojiWithCode('1f44d')?.names.slice(0, 3)).toEqual(['thumbs_up', '+1', 'like']);

@@ -12,7 +12,10 @@ type Element = DefaultTreeAdapterTypes.Element;
 const SEED = 20_261_120;
 const VOID = ['br', 'hr', 'img'];
 
-/** Parses HTML strictly. Fails on parse errors, on elements that the parser implies, moves or closes, and on nested marks. */
+/**
+ * Parses HTML strictly. Throws on parse errors, on elements that the parser implies, moves or closes, and on a mark (`ins` or
+ * `del`) within a mark.
+ */
 function parse(html: string): Node[] {
   const errors: string[] = [];
   const context = defaultTreeAdapter.createElement('div', names.NS.HTML, []);
@@ -53,7 +56,10 @@ function markOf(node: Node | undefined): Mark | undefined {
   return name === 'highlight_text_inserted' ? 'inserted' : name === 'highlight_text_deleted' ? 'deleted' : undefined;
 }
 
-/** Returns whether a cell contains only one mark, or a row or part of a table contains only such cells or rows. */
+/**
+ * Returns whether a table cell or list item contains only one mark. For a row or part of a table: whether all cells in it
+ * contain only one mark.
+ */
 function isPart(node: Node, mark: Mark): boolean {
   if (!isElement(node)) return false;
   if (['li', 'td', 'th'].includes(node.tagName)) {
@@ -66,8 +72,8 @@ function isPart(node: Node, mark: Mark): boolean {
 }
 
 /**
- * Removes the content with the mark `gone`, and all other marks without their content, as the docstring of `htmlDiff`
- * describes.
+ * Returns one side of a diff. Removes the marks of the kind `gone` with their content, and the other marks without their
+ * content, as the docstring of `htmlDiff` describes.
  */
 function takeOut(diff: string, gone: Mark): string {
   const cuts: [number, number][] = [];
@@ -146,7 +152,7 @@ const BLOCKS: readonly ((g: Draw) => string)[] = [
 ];
 const content = (g: Draw) => many(g, 0, 5, () => pick(g, BLOCKS)(g)).join('\n\n');
 
-/** Returns `source` with some lines changed, added, dropped or moved. */
+/** Returns `source` with some of its lines changed, added, dropped or moved at random. */
 function edited(g: Draw, source: string): string {
   const lines = source.split('\n');
   for (let edits = upTo(g, 3); edits >= 0; edits--) {
@@ -173,11 +179,11 @@ test('reproduces both renderings of 2,000 pairs of contents, related and unrelat
   fc.assert(fc.property(fc.gen(), pair), { seed: SEED, numRuns: 2000 });
 });
 
-/** A tree that represents any output of the renderer, and that can be changed at any place. */
+/** A tree of elements that can represent any output of the renderer, and whose parts can be changed. */
 interface Tree {
   readonly tag: string;
   readonly open: string;
-  /** Text after the start tag and after each child. */
+  /** Text after the start tag of the element, and after each of its children. */
   gap: string;
   readonly kids: (Tree | string)[];
 }

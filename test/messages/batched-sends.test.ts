@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { permitsOf } from '../../src/platform/db/permits.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { KNOWN, WAYS, ways } from '../helpers/send-ways.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, messagesIn } from '../helpers/talk.ts';
 
 let server: InProcess;
-/** Number of messages that were prepared and start a topic. They are counted by the last statement of the preparation. */
+/** Number of messages that start a topic and whose preparation has ended. Counts the last statement of the preparation. */
 let beginnings = 0;
 beforeAll(async () => {
   server = await shareInProcess({ counts: true });
@@ -22,34 +21,52 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 /** Creates an organization with a channel. Its users automatically follow topics that they start. */
 async function scene() {
-  const { owner, member, realm, signUp } = await organization({}, { on: server });
+  const { owner, member, signUp } = await createOrganization({}, { on: server });
   const to = await channelOf(owner, 'square', [owner, member]);
   for (const person of [owner, member])
     await person.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
   await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'known', content: 'first' });
-  return { owner, member, realm, to, signUp };
+  return { owner, member, to, signUp };
+}
+
+/**
+ * Delays the next statement that sends messages. Meanwhile, further messages wait for this statement without a time limit.
+ *
+ * @returns A function that lets the statement run.
+ */
+function holdFirstSend(): () => void {
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  let isFirst = true;
+  const mend = aroundStatements(server.app, async (run, sql) => {
+    if (isFirst && sql.includes('write_messages')) {
+      isFirst = false;
+      await over;
+    }
+    return run();
+  });
+  onTestFinished(() => {
+    end();
+    mend();
+  });
+  return end;
 }
 
 test.for(ways)(
   '%s: concurrent messages are batched, including messages with keys or with new topics',
   async ([, say]) => {
-    const { owner, realm, to, signUp } = await scene();
+    const { owner, to, signUp } = await scene();
     const people = await Promise.all(Array.from({ length: 8 }, (_, i) => signUp(`person ${i}`)));
     for (const person of people) await person.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
-    const { permits } = server.app.database;
-    const { each } = permitsOf(server.app.config.databasePoolSize);
     const heard = await owner.receiving();
     const sent: Json[] = [];
     const statements = await server.queriesOf(async () => {
-      // While all permits of the organization are in use, further messages wait. They are then sent as a batch.
-      const { promise: over, resolve: end } = Promise.withResolvers<void>();
-      const others = Array.from({ length: each }, () => permits.run(realm.id, () => over));
+      // While the statement of the first message runs, further messages wait. After it, they are sent as a batch.
+      const end = holdFirstSend();
       beginnings = 0;
       const one = (i: number) => ({ to, topic: i % 2 === 0 ? 'known' : `new ${i}`, content: `${i}`, key: `key ${i}` });
       const many = people.map((person, i) => say(person, one(i)));
-      await expect.poll(() => beginnings, { timeout: 5_000 }).toBe(people.length / 2);
+      await expect.poll(() => beginnings).toBe(people.length / 2);
       end();
-      await Promise.all(others);
       sent.push(...(await Promise.all(many)));
     });
     expect(sent.filter(({ isSent }) => !isSent)).toEqual([]);
@@ -92,19 +109,16 @@ test.for(ways)('%s: a key is valid for one message, and always repeats the reply
 });
 
 test('of two concurrent messages that start a topic, one reports the policy', async () => {
-  const { owner, member, realm, to } = await scene();
-  const { permits } = server.app.database;
-  const { each } = permitsOf(server.app.config.databasePoolSize);
-  const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const others = Array.from({ length: each }, () => permits.run(realm.id, () => over));
+  const { owner, member, to } = await scene();
+  const end = holdFirstSend();
   beginnings = 0;
-  // The first waiting message is sent alone. The next ones are sent as a batch.
+  // The service sends the first message alone. The next messages wait for the first one's statement.
   const first = WAYS.REST(member, { to, topic: 'first', content: 'first', key: 'first' });
   await expect.poll(() => beginnings).toBe(1);
   const both = ['x', 'y'].map((content) => WAYS.REST(owner, { to, topic: 'begun', content, key: content }));
   await expect.poll(() => beginnings).toBe(3);
   end();
-  await Promise.all([first, ...others]);
+  expect(await first).toMatchObject({ isSent: true });
   const told = (await Promise.all(both)).map(({ isSent, automatic_new_visibility_policy: policy = null }) => [
     isSent,
     policy,

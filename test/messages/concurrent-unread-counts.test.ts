@@ -4,20 +4,20 @@ import { readUnread } from '../../src/messages/flags/unread.ts';
 import { countUnreadInTopics, countUnreadOfEach } from '../../src/messages/flags/unread-counts.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
 
-/** Skipped on the embedded database, which has only one connection, so that nothing runs concurrently. */
+/** These tests are skipped on the embedded database, which has only one connection, so that nothing runs concurrently. */
 describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
   'messages that are counted while they change',
   () => {
     let service: InProcess;
     beforeAll(async () => {
       service = await startOnDatabaseOfRun();
-    }, 90_000);
+    });
     afterAll(() => service?.[Symbol.asyncDispose]());
 
     async function deadlocks(): Promise<number> {
@@ -27,29 +27,29 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       return row?.count ?? 0;
     }
 
-    async function tallied(realmId: number): Promise<bigint | undefined> {
+    async function tallied(organizationId: number): Promise<bigint | undefined> {
       const [row] = await service.app.db.$queryRaw<{ id: bigint }[]>`
-      SELECT through_id AS id FROM message_tally WHERE realm_id = ${realmId}`;
+      SELECT through_id AS id FROM message_tally WHERE realm_id = ${organizationId}`;
       return row?.id;
     }
 
     async function scene() {
-      const { owner, administrator, moderator, realm } = await organization({}, { on: service });
+      const { owner, administrator, moderator, organization } = await createOrganization({}, { on: service });
       const people = [owner, administrator, moderator];
       const channels = [await channelOf(owner, 'one', people), await channelOf(owner, 'two', people)];
-      return { owner, people, realm, channels };
+      return { owner, people, organization, channels };
     }
 
     /**
-     * Counts messages continuously, a few at a time.
+     * Updates the stored message counts continuously, a few messages at a time.
      *
-     * @returns A function that stops the counting.
+     * @returns A function that stops the updates.
      */
-    function counting(realmId: number): () => Promise<void> {
+    function counting(organizationId: number): () => Promise<void> {
       let isOver = false;
       const working = (async () => {
         while (!isOver) {
-          await service.app.db.$queryRaw`SELECT tally_messages(${realmId}::int, 7) AS more`;
+          await service.app.db.$queryRaw`SELECT tally_messages(${organizationId}::int, 7) AS more`;
           await new Promise(setImmediate);
         }
       })();
@@ -59,15 +59,15 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       };
     }
 
-    async function expectCounted(realmId: number, people: readonly Person[], channels: readonly number[]) {
+    async function expectCounted(organizationId: number, people: readonly Person[], channels: readonly number[]) {
       const { db } = service.app;
       const counted = await countUnreadOfEach(
         db,
-        realmId,
+        organizationId,
         people.map(({ id }) => id),
       );
       for (const { id: userId } of people) {
-        const { groups } = await readUnread(db, { realmId, userId });
+        const { groups } = await readUnread(db, { organizationId, userId });
         const sumOf = (channelId: number, topic?: string) =>
           groups
             .filter((group) => group.channelId === channelId && (topic ?? group.topic) === group.topic)
@@ -79,15 +79,15 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
         const places = channels.flatMap((channelId) =>
           ['a', 'b'].map((topic) => ({ userId, channelId, conversationId: null, topic })),
         );
-        expect(await countUnreadInTopics(db, realmId, places)).toEqual(
+        expect(await countUnreadInTopics(db, organizationId, places)).toEqual(
           places.map(({ channelId, topic }) => sumOf(channelId, topic)),
         );
       }
     }
 
     test('are counted once, without deadlocks between changes', async () => {
-      const { people, realm, channels } = await scene();
-      const stop = counting(realm.id);
+      const { people, organization, channels } = await scene();
+      const stop = counting(organization.id);
       const known: number[] = [];
       const before = await deadlocks();
       const act = async (person: Person, i: number): Promise<void> => {
@@ -109,21 +109,22 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       });
       await Promise.all(lanes);
       await stop();
-      expect(await tallied(realm.id)).toBeGreaterThan(0n);
-      await expectCounted(realm.id, people, channels);
+      expect(await tallied(organization.id)).toBeGreaterThan(0n);
+      await expectCounted(organization.id, people, channels);
       expect((await deadlocks()) - before).toBe(0);
-    }, 120_000);
+    });
 
     test('can be moved between two channels in both directions without a deadlock', async () => {
-      const { owner, people, realm, channels } = await scene();
+      const { owner, people, organization, channels } = await scene();
       const [one, two] = channels as [number, number];
       const { db } = service.app;
-      // Each channel has one message that was sent in it, and one that was sent in the other channel and is being moved back.
+      // Channel `one` contains the messages `there`, and channel `two` the messages `back`. Of each pair, one message was sent
+      // in the other channel.
       const there = [await say(owner, one, 'a'), await say(owner, two, 'a')];
       const back = [await say(owner, two, 'a'), await say(owner, one, 'a')];
       await db.$executeRaw`UPDATE message SET channel_id = ${one} WHERE id = ${there[1]}`;
       await db.$executeRaw`UPDATE message SET channel_id = ${two} WHERE id = ${back[1]}`;
-      await db.$queryRaw`SELECT tally_messages(${realm.id}::int, 1000) AS more`;
+      await db.$queryRaw`SELECT tally_messages(${organization.id}::int, 1000) AS more`;
       const [holding, ...moving] = await Promise.all([1, 2, 3].map(() => connect()));
       // The lock makes both moves wait, so that both have started before either continues.
       await holding?.query('BEGIN');
@@ -141,7 +142,7 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
       await expect.poll(waiting).toBe(2);
       await holding?.query('COMMIT');
       await moved;
-      await expectCounted(realm.id, people, channels);
+      await expectCounted(organization.id, people, channels);
     });
 
     /** Opens a separate database connection, which is closed at the end of the test. */
@@ -154,9 +155,11 @@ describe.skipIf(DATABASE_URL === undefined || DATABASE_URL === '')(
 
     test('are also counted in organizations that nodes of the previous version created', async () => {
       const { db } = service.app;
-      const { id } = await db.realm.create({ data: { subdomain: 'before', name: 'Before', createdAt: new Date() } });
+      const { id } = await db.organization.create({
+        data: { subdomain: 'before', name: 'Before', createdAt: new Date() },
+      });
       expect(await tallied(id)).toBe(0n);
-      await db.realm.delete({ where: { id } });
+      await db.organization.delete({ where: { id } });
     });
   },
 );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const note = { type: '', to: [], topic: '', content: 'note to self' };
 
@@ -35,7 +35,7 @@ describe('POST /drafts', () => {
   });
 
   test.concurrent('accepts a timestamp with a fraction, and returns whole seconds', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     await save(member, { timestamp: 1_700_000_000.75 });
     await save(member, { timestamp: null });
     expect((await list(member))[0].timestamp).toBe(1_700_000_000);
@@ -55,7 +55,7 @@ describe('POST /drafts', () => {
   });
 
   test.concurrent('saves nothing and sends no events for an empty or missing list', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const heard = await member.receiving();
     for (const parameters of [{ drafts: [] }, {}]) {
       expect(await member.ok('POST', '/drafts', parameters)).toEqual({ result: 'success', msg: '', ids: [] });
@@ -64,7 +64,7 @@ describe('POST /drafts', () => {
   });
 
   test.concurrent('saves none if one is invalid', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     const heard = await member.receiving();
     const drafts = [note, { ...note, type: 'private', to: [guest.id, 2_000_000_000] }];
     const { status, body } = await member.rest('POST', '/drafts', { drafts });
@@ -100,7 +100,7 @@ describe('POST /drafts', () => {
       'Topic must not contain null bytes',
     ],
   ])('refuses %s', async ([, drafts, msg]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { status, body } = await member.rest('POST', '/drafts', { drafts });
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
     if (msg !== '') expect(body.msg).toBe(msg);
@@ -108,7 +108,7 @@ describe('POST /drafts', () => {
   });
 
   test.concurrent('refuses channels and users of another organization as if they did not exist', async () => {
-    const [{ member }, other] = await Promise.all([organization(), withChannel()]);
+    const [{ member }, other] = await Promise.all([createOrganization(), withChannel()]);
     const stream = await member.rest('POST', '/drafts', { drafts: [{ ...note, type: 'stream', to: [other.channel] }] });
     expect(stream.body.msg).toBe('Invalid channel ID');
     const to = [other.member.id];
@@ -130,14 +130,14 @@ describe('POST /drafts', () => {
 
 describe('PATCH /drafts/{draft_id}', () => {
   test.concurrent('replaces the whole draft', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     const id = await save(member, { type: 'private', to: [guest.id], timestamp: 5 });
     await member.ok('PATCH', `/drafts/${id}`, { draft: { ...note, content: 'changed', timestamp: 7 } });
     expect(await list(member)).toEqual([{ id, ...note, content: 'changed', timestamp: 7 }]);
   });
 
   test.concurrent('refuses the same as POST, and changes nothing', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const id = await save(member, { timestamp: 5 });
     const { status, body } = await member.rest('PATCH', `/drafts/${id}`, { draft: { ...note, content: '' } });
     expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', 'draft["content"] cannot be blank']);
@@ -148,7 +148,7 @@ describe('PATCH /drafts/{draft_id}', () => {
 
 describe('DELETE /drafts/{draft_id}', () => {
   test.concurrent('deletes the draft', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const [first, second] = [await save(member), await save(member)];
     await member.ok('DELETE', `/drafts/${first}`);
     expect((await list(member)).map(({ id }: { id: number }) => id)).toEqual([second]);
@@ -157,7 +157,7 @@ describe('DELETE /drafts/{draft_id}', () => {
 
 describe('an unknown draft', () => {
   test.concurrent('is answered with 404, and so is a draft of another user', async () => {
-    const { member, owner } = await organization();
+    const { member, owner } = await createOrganization();
     const foreign = await save(owner);
     for (const id of [foreign, 2_000_000_000, 2 ** 31, 10 ** 20]) {
       for (const [method, parameters] of [
@@ -172,7 +172,7 @@ describe('an unknown draft', () => {
   });
 
   test.concurrent('is an unknown path if its id is not a number', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { status, body } = await member.rest('DELETE', '/drafts/abc');
     expect([status, body.result, body.code]).toEqual([404, 'error', 'BAD_REQUEST']);
   });
@@ -180,7 +180,7 @@ describe('an unknown draft', () => {
 
 describe('GET /drafts', () => {
   test.concurrent("lists only the viewer's drafts, by the time of the last edit", async () => {
-    const { member, owner } = await organization();
+    const { member, owner } = await createOrganization();
     const ids = [await save(member, { timestamp: 30 }), await save(member, { timestamp: 10 })];
     await save(owner);
     const { drafts, count } = await member.ok('GET', '/drafts');
@@ -189,7 +189,7 @@ describe('GET /drafts', () => {
   });
 
   test.concurrent('paginates over GraphQL, newest first, each page after the last', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     for (let timestamp = 1; timestamp <= 5; timestamp++) await save(member, { timestamp });
     const document = `query ($after: String) { drafts(first: 2, after: $after) {
       nodes: edges { node { lastEditedAt } } pageInfo { hasNextPage endCursor } } }`;
@@ -205,7 +205,7 @@ describe('GET /drafts', () => {
 
 describe('drafts events', () => {
   test.concurrent('reach only clients of the author', async () => {
-    const { member, owner } = await organization();
+    const { member, owner } = await createOrganization();
     await using seen = await owner.events('... on DraftsAddedEvent { drafts { content } }');
     await save(member, { content: 'from a member' });
     await save(owner, { content: 'from the owner' });
@@ -213,7 +213,7 @@ describe('drafts events', () => {
   });
 
   test.concurrent('are sent for each change of a draft, and once for the creation of several', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const heard = await member.receiving();
     const { ids } = await member.ok('POST', '/drafts', {
       drafts: [
@@ -255,7 +255,7 @@ describe('moving a topic', () => {
     const move = (to: object) =>
       owner.ok('PATCH', `/messages/${first}`, { send_notification_to_new_thread: false, ...to });
 
-    // These requests move only a part of the topic, so the draft stays.
+    // These requests move only some messages of the topic, so the draft stays in the topic.
     const heard = await member.receiving({ event_types: ['update_message', 'drafts'] });
     await move({ topic: 'other', propagate_mode: 'change_one' });
     expect(await placesOf(owner)).toEqual([[channel, 'plans']]);
@@ -293,7 +293,7 @@ const say = async (person: Person, to: number, topic: string): Promise<number> =
   (await person.ok('POST', '/messages', { type: 'channel', to, topic, content: 'hello' })).id;
 
 test.concurrent('every drafts endpoint names the parameters that it ignored', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const one = async () => ({ path: `/drafts/${await save(member)}` });
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/drafts' }));
   await expectIgnoredParameters(member, 'POST', async () => ({ path: '/drafts', parameters: { drafts: [note] } }));
@@ -304,7 +304,7 @@ test.concurrent('every drafts endpoint names the parameters that it ignored', as
 
 /** Creates an organization with the public channel "general", to which its owner is subscribed. */
 async function withChannel() {
-  const organised = await organization();
+  const organised = await createOrganization();
   const { id } = await organised.owner.ok('POST', '/channels/create', {
     name: 'general',
     subscribers: [organised.owner.id],

@@ -6,7 +6,7 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 let clock = Date.parse('2026-11-20T10:00:00Z');
@@ -24,9 +24,9 @@ const pass = (seconds: number) => {
 };
 
 async function place() {
-  const people = await organization({}, { on: service });
-  await service.app.db.realm.update({
-    where: { id: people.realm.id },
+  const people = await createOrganization({}, { on: service });
+  await service.app.db.organization.update({
+    where: { id: people.organization.id },
     data: { settings: { message_content_edit_limit_seconds: null } },
   });
   const channelId = await channelOf(people.owner, 'general', [people.owner, people.member]);
@@ -47,13 +47,19 @@ interface Stored {
 }
 
 /** Stores previous versions or moves of a message directly in the database, as if they were an hour old. */
-const store = (realmId: number, messageId: number, editorId: number, count: number, { content, html, topic }: Stored) =>
+const store = (
+  organizationId: number,
+  messageId: number,
+  editorId: number,
+  count: number,
+  { content, html, topic }: Stored,
+) =>
   service.app.db.$executeRaw`
     INSERT INTO message_edit (realm_id, message_id, editor_id, edited_at, prev_content, prev_rendered_content, prev_topic)
-    SELECT ${realmId}::int, ${messageId}::bigint, ${editorId}::int, ${new Date(clock - 3_600_000)}, ${content ?? null}::text,
+    SELECT ${organizationId}::int, ${messageId}::bigint, ${editorId}::int, ${new Date(clock - 3_600_000)}, ${content ?? null}::text,
            ${html ?? null}::text, ${topic ?? null}::text || n FROM generate_series(1, ${count}::int) AS n`;
 
-/** Checks that an edit of the content is refused with the error about this total, over REST and GraphQL. */
+/** Checks, over REST and GraphQL, that an edit is refused because the versions of the message reach the limit `name`. */
 async function expectRefused(
   by: Person,
   messageId: number,
@@ -67,7 +73,7 @@ async function expectRefused(
   expect(await by.rest('PATCH', path, { ...QUIET, content: 'one more', topic: 'elsewhere' })).toMatchObject(refused);
   const input = { messageId, content: 'one more' };
   expect(await by.tryMutation('editMessage', input)).toEqual({
-    ...{ __typename: 'BadRequestError', code: 'BAD_REQUEST', message: msg },
+    ...{ __typename: 'ConflictError', code: 'BAD_REQUEST', message: msg },
   });
 }
 
@@ -89,8 +95,8 @@ describe('edits of the content', () => {
       ['two', 'three'],
       ['three', 'four'],
     ]);
-    // The minute in which edits share a version starts with the first of them. A user who edits continuously adds one version a
-    // minute.
+    // Edits of one minute share a version. The minute starts with the first of them, so a user who edits continuously adds one
+    // version a minute.
     pass(3);
     await edit(member, id, { content: 'five' });
     expect(await contents(owner, id)).toEqual(['one', 'four', 'five']);
@@ -117,10 +123,10 @@ describe('edits of the content', () => {
   });
 
   test('beyond the number of versions are refused, over either API; one that adds no version is not', async () => {
-    const { member, owner, realm, channelId } = await place();
+    const { member, owner, organization, channelId } = await place();
     const id = await say(member, channelId, 'topic', 'now');
     const { max } = TOTALS.versions_per_message;
-    await store(realm.id, id, member.id, max - 1, { content: 'x', html: '<p>x</p>' });
+    await store(organization.id, id, member.id, max - 1, { content: 'x', html: '<p>x</p>' });
     await edit(member, id, { content: 'last' });
     await edit(member, id, { content: 'last of the minute' });
     pass(61);
@@ -133,10 +139,10 @@ describe('edits of the content', () => {
   });
 
   test('beyond the bytes of all versions are refused, over either API', async () => {
-    const { member, realm, channelId } = await place();
+    const { member, organization, channelId } = await place();
     const id = await say(member, channelId, 'topic', 'now');
     const { max } = TOTALS.versions_per_message_total_bytes;
-    await store(realm.id, id, member.id, 4, { content: 'x', html: 'x'.repeat(max / 4 - 20) });
+    await store(organization.id, id, member.id, 4, { content: 'x', html: 'x'.repeat(max / 4 - 20) });
     // The limit includes the current version and the new one.
     await edit(member, id, { content: 'n' });
     pass(61);
@@ -147,9 +153,9 @@ describe('edits of the content', () => {
 
 describe('moves', () => {
   test('beyond a hundred of one message are merged into the newest one, and never refused', async () => {
-    const { owner, realm, channelId } = await place();
+    const { owner, organization, channelId } = await place();
     const id = await say(owner, channelId, 'here', 'text');
-    await store(realm.id, id, owner.id, 100, { topic: 'before ' });
+    await store(organization.id, id, owner.id, 100, { topic: 'before ' });
     await edit(owner, id, { topic: 'there' });
     await edit(owner, id, { topic: 'yonder', propagate_mode: 'change_all' });
     expect(await rowsOf(id)).toBe(100);
@@ -168,9 +174,9 @@ describe('moves', () => {
 });
 
 test('fewer moves are stored for a long message, because each of them repeats its content', async () => {
-  const { owner, realm, channelId } = await place();
+  const { owner, organization, channelId } = await place();
   const id = await say(owner, channelId, 'here', ':octopus: '.repeat(900));
-  await store(realm.id, id, owner.id, 30, { topic: 'before ' });
+  await store(organization.id, id, owner.id, 30, { topic: 'before ' });
   await edit(owner, id, { topic: 'there' });
   expect(await rowsOf(id)).toBe(30);
 });
@@ -179,9 +185,9 @@ describe('a reply', () => {
   const HTML = 1024 * 1024 - 100;
 
   test('with one message of maximum size contains all of it, and every stored version', async () => {
-    const { member, realm, channelId } = await place();
+    const { member, organization, channelId } = await place();
     const id = await say(member, channelId, 'topic', 'now');
-    await store(realm.id, id, member.id, 4, { content: 'x', html: 'x'.repeat(HTML) });
+    await store(organization.id, id, member.id, 4, { content: 'x', html: 'x'.repeat(HTML) });
     const snapshots = await history(member, id);
     expect(snapshots).toHaveLength(5);
     expect(JSON.stringify(snapshots).length).toBeLessThan(MAX_PAGE_BYTES * 1.1);
@@ -192,10 +198,10 @@ describe('a reply', () => {
   });
 
   test('with a history older than the limits contains its first version and the newest ones', async () => {
-    const { member, realm, channelId } = await place();
+    const { member, organization, channelId } = await place();
     const id = await say(member, channelId, 'topic', 'now');
-    await store(realm.id, id, member.id, 1, { content: 'first', html: '<p>first</p>' });
-    await store(realm.id, id, member.id, 30, { content: 'x', html: 'x'.repeat(HTML) });
+    await store(organization.id, id, member.id, 1, { content: 'first', html: '<p>first</p>' });
+    await store(organization.id, id, member.id, 30, { content: 'x', html: 'x'.repeat(HTML) });
     const snapshots = await history(member, id);
     expect(snapshots.map(({ content }) => content)).toEqual(['first', 'x', 'x', 'x', 'x', 'now']);
     const { data } = await member.graphql(
@@ -206,7 +212,7 @@ describe('a reply', () => {
   });
 
   test('with several messages is limited by the bytes of their versions, the moves and the reactions', async () => {
-    const { member, owner, realm, channelId } = await place();
+    const { member, owner, organization, channelId } = await place();
     const ids = [];
     for (const content of ['a', 'b', 'c', 'd']) ids.push(await say(member, channelId, 'topic', content));
     const page = async () => {
@@ -220,18 +226,18 @@ describe('a reply', () => {
       return [messages.length, found_oldest];
     };
     expect(await page()).toEqual([4, false]);
-    // The versions of all four messages together are slightly below the limit of a page.
+    // The versions of all four messages together have slightly fewer bytes than a page can have.
     const version = { content: 'x'.repeat(10_000), html: '<p>x</p>' };
-    for (const id of ids) await store(realm.id, id, member.id, 400, version);
+    for (const id of ids) await store(organization.id, id, member.id, 400, version);
     expect(await page()).toEqual([4, false]);
-    for (const id of ids) await store(realm.id, id, member.id, 700, { topic: 'before ' });
+    for (const id of ids) await store(organization.id, id, member.id, 700, { topic: 'before ' });
     expect(await page()).toEqual([3, false]);
-    await service.app.db.messageEdit.deleteMany({ where: { realmId: realm.id, prevContent: null } });
+    await service.app.db.messageEdit.deleteMany({ where: { organizationId: organization.id, prevContent: null } });
     expect(await page()).toEqual([4, false]);
     for (const id of ids) {
       await service.app.db.$executeRaw`
         INSERT INTO reaction (realm_id, message_id, user_id, emoji_name, emoji_code, reaction_type)
-        SELECT ${realm.id}::int, ${id}::bigint, ${member.id}::int, 'x', 'c' || n, 'unicode_emoji'
+        SELECT ${organization.id}::int, ${id}::bigint, ${member.id}::int, 'x', 'c' || n, 'unicode_emoji'
         FROM generate_series(1, 600) AS n`;
     }
     expect(await page()).toEqual([3, false]);
@@ -240,7 +246,7 @@ describe('a reply', () => {
       ...{ status: 400, body: { msg: 'The messages are too large for one reply. Request fewer.' } },
     });
     expect((await owner.ok('GET', '/messages', { message_ids: others })).messages).toHaveLength(3);
-    // The limit also applies to a page around an anchor: its oldest message is omitted.
+    // The limit of a page's size also applies to a page around an anchor: the oldest message of the page is omitted.
     const around = {
       anchor: ids[2],
       num_before: 2,
@@ -251,10 +257,10 @@ describe('a reply', () => {
   });
 
   test('over GraphQL has the snapshots of one full message, and an operation for more is refused', async () => {
-    const { member, realm, channelId } = await place();
+    const { member, organization, channelId } = await place();
     const ids = [];
     for (const content of ['a', 'b']) ids.push(await say(member, channelId, 'topic', content));
-    for (const id of ids) await store(realm.id, id, member.id, 3, { content: 'x', html: 'x'.repeat(HTML) });
+    for (const id of ids) await store(organization.id, id, member.id, 3, { content: 'x', html: 'x'.repeat(HTML) });
     const of = (id: number | undefined) => `node(id: "${globalId('Message', id ?? 0)}")`;
     const HISTORY =
       'editHistory(first: 100) { totalCount nodes { content renderedContent prevRenderedContent contentHtmlDiff } }';
@@ -268,6 +274,34 @@ describe('a reply', () => {
     ]) {
       const { errors } = await member.graphql(query);
       expect(errors?.[0], query).toMatchObject({ message: TOO_LONG, extensions: { code: 'BAD_REQUEST' } });
+    }
+  });
+
+  test('over GraphQL is refused beyond the limit also if messages are found one after another', async () => {
+    const { member, organization, channelId } = await place();
+    const ids: number[] = [];
+    for (const content of ['a', 'b']) ids.push(await say(member, channelId, 'topic', content));
+    for (const id of ids) await store(organization.id, id, member.id, 3, { content: 'x', html: 'x'.repeat(HTML) });
+    const of = (rest: string) =>
+      `{ node(id: "${globalId('Message', ids[0] ?? 0)}") { ... on Message { editHistory(first: 1) { totalCount } ${rest} } } }`;
+    expect((await member.graphql(of(''))).data.node.editHistory.totalCount).toBe(4);
+    const { errors } = await member.graphql(of('topic { lastMessage { id editHistory(first: 1) { totalCount } } }'));
+    expect(errors?.[0].message).toBe('The edit histories are too large for one reply. Request fewer.');
+  });
+
+  test('over GraphQL can select its texts under several aliases, but not without limit', async () => {
+    const { member, organization, channelId } = await place();
+    const id = await say(member, channelId, 'topic', 'a');
+    await store(organization.id, id, member.id, 3, { content: 'x', html: 'x'.repeat(HTML) });
+    const times = (count: number, field: string) =>
+      member.graphql(
+        `{ node(id: "${globalId('Message', id)}") { ... on Message { editHistory(first: 10) { nodes {
+          ${Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ')} } } } } }`,
+      );
+    for (const field of ['renderedContent', 'prevRenderedContent', 'contentHtmlDiff']) {
+      expect((await times(3, field)).data.node.editHistory.nodes, field).toHaveLength(4);
+      const { errors } = await times(45, field);
+      expect(errors?.[0].message, field).toBe('The messages are too large for one reply. Request fewer.');
     }
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { channelLink, topicLink } from '../../src/web/type-ahead/link-syntax.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const rename = (person: Person, full_name: string) => person.ok('PATCH', '/settings', { full_name });
 
@@ -18,7 +18,7 @@ const mentionName = async (person: Person, id: number): Promise<string> =>
     .mentionName;
 
 test('a mention resolves to active accounts first, then to the exact spelling, then to the oldest account', async () => {
-  const { owner, member, moderator, guest } = await organization();
+  const { owner, member, moderator, guest } = await createOrganization();
   await rename(member, 'sam ray');
   await rename(owner, 'Sam Ray');
   await rename(guest, 'Zo Lind');
@@ -26,7 +26,7 @@ test('a mention resolves to active accounts first, then to the exact spelling, t
   const texts = '@**Sam Ray** @**sam ray** @**SAM RAY** @**Zo Lind**';
   expect(await mentionedIn(moderator, texts)).toEqual([owner.id, member.id, oldest, guest.id]);
 
-  // If a user takes the name of another one, mentions of the name refer to the older account.
+  // If a user takes the name of another user, mentions of this name refer to the older account.
   await rename(moderator, 'Zo Lind');
   const [older = 0] = [guest.id, moderator.id].sort((a, b) => a - b);
   expect(await mentionedIn(owner, '@**Zo Lind** @**zo lind**')).toEqual([older, older]);
@@ -36,7 +36,7 @@ test('a mention resolves to active accounts first, then to the exact spelling, t
 });
 
 test('the mention text of a user contains the id if another account has the same name in any case', async () => {
-  const { owner, member, guest } = await organization();
+  const { owner, member, guest } = await createOrganization();
   await rename(owner, 'Sam Ray');
   await rename(member, 'SAM ray');
   await rename(guest, 'Sam Rayner');
@@ -51,7 +51,7 @@ test('the mention text of a user contains the id if another account has the same
 });
 
 test('a mention can follow a quote or table mark, and its pipe does not end a cell', async () => {
-  const { owner, guest } = await organization();
+  const { owner, guest } = await createOrganization();
   await rename(owner, 'Sam Ray');
   const table = `|a|\n|-|\n|@**Sam Ray**|\n|@_**Sam Ray|${owner.id}**|\n|@**Sam Ray\\|${owner.id}**|`;
   for (const [content, count] of [
@@ -71,18 +71,18 @@ async function groupsIn(person: Person, content: string): Promise<string[]> {
 }
 
 test('groups are mentioned by names with stars at their ends, or with several stars', async () => {
-  const { owner } = await organization();
-  const names = ['x*', '*x', 'a**b', '*mid*', '**y**', 'z', 'z*', '*q**r', '***'];
+  const { owner } = await createOrganization();
+  const names = ['x*', '*x', 'a**b', '*mid*', '**y**', 'z', 'z*', '*q**r', '***', 'a`b`', '`c`'];
   for (const name of names) {
     await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
   }
-  // The page inserts this text for a suggested group.
+  // The chat page inserts this text if the user selects a suggested group.
   for (const name of names) {
     expect(await groupsIn(owner, `@*${name}* `), name).toEqual([name]);
     expect(await groupsIn(owner, `so (@_*${name}*), **bold** *and* more`), name).toEqual([name]);
   }
   for (const [content, ...mentioned] of [
-    // The longest name is used.
+    // If several names are possible, the longest one is mentioned.
     ['@*z* @*z** @*z**b', 'z', 'z*', 'z*'],
     ['@**x* and @*x** and **@*z* is bold**', '*x', 'x*', 'z'],
     ['| a | b |\n|-|-|\n| @**x* | @*a**b* |', '*x', 'a**b'],
@@ -93,7 +93,7 @@ test('groups are mentioned by names with stars at their ends, or with several st
 });
 
 test('a mention of a user stays one, also if a group has its name between stars', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   await rename(member, 'Sam Ray');
   for (const name of ['*Sam Ray', '*Sam Ray*', '*Sam Ray**', '*all*', '*Zo*', 'Sam Ray']) {
     await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
@@ -107,7 +107,7 @@ test('a mention of a user stays one, also if a group has its name between stars'
 });
 
 test('the links that the page inserts for channels and topics with special characters lead to them', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   for (const name of ['st*r & <x>', '*x', 'x*', 'a**b', '[b] `c`', 'a>b', '$$', '@**x**']) {
     const { id } = await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
     const channel = { databaseId: id, name };

@@ -4,30 +4,30 @@ import { renderMessage } from '../../src/markdown/render.ts';
 import { loadDirectory } from '../../src/messages/sending/directory.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 let service: InProcess;
 let there: Organization;
 
 beforeAll(async () => {
   service = await shareInProcess({ counts: true });
-  there = await organization({}, { on: service });
+  there = await createOrganization({}, { on: service });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-/** Renders a text as its author. @returns The HTML and the number of queries. */
+/** Renders a text with the permissions of its author. @returns The HTML, and the number of database queries. */
 async function rendered(author: Pick<Person, 'id'>, source: string) {
   const { app } = service;
-  const { realm, ...user } = await app.db.user.findFirstOrThrow({
+  const { organization, ...user } = await app.db.user.findFirstOrThrow({
     where: { id: author.id },
-    include: { realm: true },
+    include: { organization: true },
   });
   let result = '';
   const queries = await service.queriesOf(async () => {
     const directory = await loadDirectory(
       app.db,
       app,
-      { id: user.id, role: user.role, realm, user },
+      { id: user.id, role: user.role, organization, user },
       referencesIn(source),
     );
     result = renderMessage(source, directory).html.replace(/^<p>|<\/p>$/g, '');
@@ -63,7 +63,7 @@ test('users, groups, channels and topics are found if their author can see them'
     `<a class="stream-topic" data-stream-id="${secret}" href="/#narrow/channel/${secret}-Secret/topic/new">#Secret &gt; new</a>`,
   );
 
-  // If an active and a deactivated user have one name, a mention refers to the active user.
+  // If an active and a deactivated user have the same name, a mention refers to the active user.
   const people = await rendered(
     member,
     `@**ann** @_**Ann|${namesake.id}** @**|${ann.id}** @*Role:Administrators* @**Nobody**`,
@@ -95,14 +95,16 @@ test('a topic of which its author received only a part links to the last message
 
 test('texts of the service itself link to every channel', async () => {
   const id = await channel(there.member, { name: 'Hidden', invite_only: true });
-  const bot = await service.app.db.user.findFirstOrThrow({ where: { realmId: there.realm.id, isSystem: true } });
+  const bot = await service.app.db.user.findFirstOrThrow({
+    where: { organizationId: there.organization.id, isSystem: true },
+  });
   expect((await rendered(bot, '#**Hidden>t@7**')).html).toContain(
     `href="/#narrow/channel/${id}-Hidden/topic/t/near/7"`,
   );
 });
 
 test('objects of another organization are not found', async () => {
-  const elsewhere = await organization({}, { on: service });
+  const elsewhere = await createOrganization({}, { on: service });
   await channel(elsewhere.owner, { name: 'Elsewhere' });
   const text = `@**|${elsewhere.owner.id}** #**Elsewhere** #**Elsewhere>t**`;
   expect((await rendered(there.owner, text)).html).toBe(text.replaceAll('>', '&gt;'));
@@ -117,7 +119,25 @@ test('takes one query for each kind of object, however many a text mentions, and
   expect(await count('@**all** @**topic**')).toBe(0);
   const users = `@**|${there.owner.id}** @**|${there.member.id}**`;
   expect(await count(`${users} **and** *more*`)).toBe(1);
-  // Unknown users may be groups with stars in their names.
+  // Names of unknown users can be the names of groups that contain asterisks.
   expect(await count('@**a** @**b** @**c|1** @**|2**')).toBe(2);
   expect(await count('@**a** @*g* @*h* #**Counted>a** #**Counted>b** #**Counted** #**No>c**')).toBe(4);
+});
+
+test('the participants of a topic are read once for a message that mentions them', async () => {
+  const { member } = there;
+  const to = await channel(member, { name: 'Participants' });
+  await send(member, to, 'talk');
+  const reads = async (work: () => Promise<unknown>) => {
+    const queries = await service.queriesOf(work);
+    return queries.filter((query) => /WITH topic AS/.test(query)).length;
+  };
+  const content = 'a question for @**topic**';
+  let id = 0;
+  const sends = async () => {
+    ({ id } = await member.ok('POST', '/messages', { type: 'channel', to, topic: 'talk', content }));
+  };
+  expect(await reads(sends)).toBe(1);
+  expect((await member.ok('GET', `/messages/${id}`)).message.flags).toContain('topic_wildcard_mentioned');
+  expect(await reads(() => member.ok('PATCH', `/messages/${id}`, { content: `${content}!` }))).toBe(1);
 });

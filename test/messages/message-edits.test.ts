@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sweep } from '../../src/events/retention.ts';
 import { runCommand } from '../helpers/control.ts';
-import { shownIds } from '../helpers/global-ids.ts';
+import { globalId, withGlobalIds } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { type Parameters, Person } from '../helpers/person.ts';
-import { type Organization, type OrganizationOptions, organization, type RoleName } from '../helpers/server.ts';
+import { createOrganization, type Organization, type OrganizationOptions, type RoleName } from '../helpers/server.ts';
+import { topicRef } from '../helpers/talk.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -25,7 +26,7 @@ const MODERN = {
 };
 
 const place = <const P extends Readonly<Record<string, RoleName>>>(people: P = {} as P) =>
-  organization(people, { on: service } as OrganizationOptions);
+  createOrganization(people, { on: service } as OrganizationOptions);
 
 const channel = async (by: Person, name: string, subscribers: readonly Person[], fields: Parameters = {}) =>
   (await by.ok('POST', '/channels/create', { name, subscribers: subscribers.map(({ id }) => id), ...fields })).id;
@@ -41,25 +42,25 @@ const direct = async (by: Person, to: readonly Person[], content = 'hello'): Pro
 
 const patch = (by: Person, id: number, parameters: Parameters) => by.rest('PATCH', `/messages/${id}`, parameters);
 const edit = (by: Person, id: number, parameters: Parameters) => by.ok('PATCH', `/messages/${id}`, parameters);
-/** Parameters that suppress the notices about a move. */
+/** Parameters of an edit that suppress the notices about a move. */
 const QUIET = { send_notification_to_new_thread: false };
 
 const history = async (by: Person, id: number, parameters: Parameters = {}) =>
   (await by.ok('GET', `/messages/${id}/history`, parameters)).message_history;
 
 const set = (org: Organization, settings: Json) =>
-  service.app.db.realm.update({ where: { id: org.realm.id }, data: { settings } });
+  service.app.db.organization.update({ where: { id: org.organization.id }, data: { settings } });
 
 const row = (id: number) => service.app.db.message.findFirstOrThrow({ where: { id } });
 
-/** Returns the value of a permission that no user has, in the form in which organization settings are stored. */
+/** Returns a permission value that no user holds, in the format in which organization settings are stored. */
 async function nobody(org: Organization) {
-  const where = { realmId: org.realm.id, name: 'role:nobody' };
+  const where = { organizationId: org.organization.id, name: 'role:nobody' };
   const { id } = await service.app.db.userGroup.findFirstOrThrow({ where });
   return { members: [], groups: [id] };
 }
 
-/** Checks that an edit is refused in both APIs, if GraphQL has the parameters. @returns The REST response. */
+/** Checks that an edit is refused over REST, and over GraphQL if it has the parameters. @returns The REST response. */
 async function refuse(
   by: Person,
   id: number,
@@ -76,24 +77,35 @@ async function refuse(
   }
   const mode = typeof propagate_mode === 'string' ? propagate_mode.toUpperCase() : undefined;
   const result = isMove
-    ? await by.tryMutation('moveMessages', { messageId: id, topic, channelId: stream_id, propagateMode: mode })
+    ? await by.tryMutation('moveMessages', {
+        messageId: id,
+        to: await targetOf(by, id, parameters),
+        propagateMode: mode,
+      })
     : await by.tryMutation('editMessage', { messageId: id, content, prevContentSha256: prev_content_sha256 });
-  expect([result.code, result.message]).toEqual([code, msg]);
+  expect(result.code).toBe(code);
   return body;
 }
 
-/** Creates a bot of a user. */
-async function ownBot({ realm, ...org }: Organization, owner: Person): Promise<Person> {
-  const command = { org: realm.subdomain, owner: owner.email, name: 'beeper', shortName: 'beeper' };
+/** Returns the target of a move over GraphQL. A parameter that is absent over REST has its current value there. */
+async function targetOf(by: Person, id: number, { topic, stream_id }: Parameters) {
+  const { body } = await by.rest('GET', `/messages/${id}`);
+  const channel = stream_id ?? body.message?.stream_id ?? 1;
+  return topicRef(channel as number, String(topic ?? body.message?.subject ?? ''));
+}
+
+/** Creates a bot that is owned by a user. */
+async function ownBot({ organization, ...org }: Organization, owner: Person): Promise<Person> {
+  const command = { org: organization.subdomain, owner: owner.email, name: 'beeper', shortName: 'beeper' };
   const { user_id: id, email, api_key: apiKey } = await runCommand(service.dataDir, 'bot create', command);
   const { url, host } = org.owner;
   return new Person({ url, host }, { id, name: 'beeper', email, apiKey, role: 400 });
 }
 
-/** A draft that marks the end of a test's events. Only its author receives the event. */
+/** Parameters that create a draft, which marks the end of a test's events. Only its author receives the event about it. */
 const MARK = { drafts: [{ type: '', to: [], topic: '', content: 'mark' }] };
 
-/** Returns all events of a queue before the event about `MARK`. */
+/** Returns all events of a queue before the event about the draft `MARK`. */
 async function upToMark(person: Person, queueId: string, from: number, first: Promise<Json[]>): Promise<Json[]> {
   const events = await first;
   while (events.at(-1)?.type !== 'drafts') {
@@ -103,15 +115,15 @@ async function upToMark(person: Person, queueId: string, from: number, first: Pr
 }
 
 /**
- * Returns the events that an act causes for each user. Checks that a poll which waits during the act and a poll after the act
- * return equal events.
+ * Runs `act` and returns the events that each user receives about it. Checks that a poll which waits during `act` and a poll
+ * after it return equal events.
  */
 async function heardBy(people: readonly Person[], act: () => Promise<unknown>, client: Parameters = MODERN) {
   const parameters = { fetch_event_types: [], ...client };
   const live = await Promise.all(
     people.map(async (person) => {
       const { queue_id, last_event_id } = await person.register(parameters);
-      // `first` is an object that contains the promise, because Promise.all would wait for the promise itself.
+      // `first` is an object that contains the promise of the poll, because Promise.all would wait for the promise itself.
       return { person, queue_id, last_event_id, first: { poll: person.poll(queue_id, last_event_id) } };
     }),
   );
@@ -182,7 +194,7 @@ describe('PATCH /messages/{message_id}', () => {
   });
 
   test('updates mentions for the recipients of the message, and shows each their own flags', async () => {
-    const { owner, member, guest, moderator, realm } = await place();
+    const { owner, member, guest, moderator, organization } = await place();
     const general = await channel(owner, 'general', [owner, member, guest]);
     const id = await send(member, general, 'greetings');
     await owner.ok('POST', '/users/me/subscriptions', {
@@ -204,7 +216,7 @@ describe('PATCH /messages/{message_id}', () => {
     await guest.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
     expect(await flags('@**topic** @_**owner**')).toEqual([['starred'], ['read', ...topic], ['read', 'historical']]);
     expect(await flags('nobody')).toEqual([['starred'], ['read'], ['read', 'historical']]);
-    const rows = await service.app.db.userMessage.findMany({ where: { realmId: realm.id } });
+    const rows = await service.app.db.userMessage.findMany({ where: { organizationId: organization.id } });
     expect(rows.map(({ userId }) => userId)).toEqual([owner.id]);
   });
 
@@ -228,7 +240,9 @@ describe('PATCH /messages/{message_id}', () => {
       await refuse(member, mine, parameters, 'Nothing to change');
     }
     await refuse(member, note, { stream_id: general }, 'Direct messages cannot be moved to channels.');
-    await refuse(member, note, { topic: 'b' }, 'Direct messages cannot have topics.');
+    // Over GraphQL, the target of a move always has a channel.
+    const { body } = await patch(member, note, { topic: 'b' });
+    expect(body).toMatchObject({ code: 'BAD_REQUEST', msg: 'Direct messages cannot have topics.' });
     const all = { propagate_mode: 'change_all' };
     await refuse(member, mine, { content: 'x', ...all }, 'Invalid propagate_mode without topic edit');
     await refuse(member, mine, { topic: 'b', propagate_mode: 'all' }, 'Invalid propagate_mode');
@@ -299,6 +313,15 @@ describe('PATCH /messages/{message_id}', () => {
     const all = { propagate_mode: 'change_all' };
     await refuse(member, old, { topic: 'b' }, "The time limit for editing this message's topic has passed.");
     await refuse(member, old, { stream_id: other }, "The time limit for editing this message's channel has passed");
+    // The whole topic contains the old message.
+    const may = `{ node(id: "${globalId('Message', younger)}") { ... on Message {
+      viewerCanMove topic { viewerCanMove viewerCanResolve } } } }`;
+    expect(await member.query(may)).toEqual({
+      node: { viewerCanMove: true, topic: { viewerCanMove: false, viewerCanResolve: false } },
+    });
+    expect((await moderator.query(may)).node.topic).toEqual({ viewerCanMove: true, viewerCanResolve: true });
+    const resolving = await member.tryMutation('resolveTopic', { topic: topicRef(general, 'a') });
+    expect(resolving.__typename).toBe('MoveMessagesTimeLimitExceededError');
     const message = 'You only have permission to move the 2/3 most recent messages in this topic.';
     const code = 'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED';
     expect(await refuse(member, young, { topic: 'b', ...all }, message, code)).toMatchObject({
@@ -326,7 +349,7 @@ describe('PATCH /messages/{message_id}', () => {
   });
 });
 
-/** Returns the distinguishing fields of an event. */
+/** Returns the fields of an event that distinguish it from the other events. */
 const brief = ({ type, message_ids, flags, message, ...event }: Json) => {
   if (type === 'update_message') return { moved: message_ids, flags, ...(event.content && { says: event.content }) };
   if (type === 'delete_message') return { gone: message_ids, from: event.topic };
@@ -335,7 +358,10 @@ const brief = ({ type, message_ids, flags, message, ...event }: Json) => {
   return { [type]: message?.content };
 };
 
-/** Returns the distinguishing fields of events. Omits events about the visibility policies that sending sets for the sender. */
+/**
+ * Returns the distinguishing fields of each user's events. Omits events about the visibility policies that sending sets for the
+ * sender.
+ */
 const briefly = (heard: readonly Json[][]) =>
   heard.map((events) => events.filter(({ type }) => type !== 'user_topic').map(brief));
 
@@ -354,7 +380,7 @@ describe('moving', () => {
     await edit(member, two, { topic: 'dinner', content: 'zwei', ...QUIET });
     await edit(owner, three, { topic: 'Dinner', propagate_mode: 'change_later', ...QUIET });
     clock += 1_000;
-    const parameters = { messageId: four, channelId: other, topic: '', propagateMode: 'CHANGE_ALL' };
+    const parameters = { messageId: four, to: topicRef(other, ''), propagateMode: 'CHANGE_ALL' };
     const [heard] = await heardBy([member], () =>
       member.mutate(
         'moveMessages',
@@ -622,7 +648,7 @@ describe('resolving a topic', () => {
 describe('DELETE /messages/{message_id}', () => {
   test('deletes for permitted users, in both APIs, once, and keeps the message for 30 days', async () => {
     const org = await place();
-    const { owner, administrator, member, moderator, guest, realm } = org;
+    const { owner, administrator, member, moderator, guest, organization } = org;
     const general = await channel(owner, 'general', [owner, member, moderator]);
     const remove = async (by: Person, id: number) => {
       const { status, body } = await by.rest('DELETE', `/messages/${id}`);
@@ -630,10 +656,7 @@ describe('DELETE /messages/{message_id}', () => {
     };
     const refused = async (by: Person, id: number, msg: string) => {
       expect(await remove(by, id)).toBe(msg);
-      expect(await by.tryMutation('deleteMessage', { messageId: id })).toMatchObject({
-        code: 'BAD_REQUEST',
-        message: msg,
-      });
+      expect(await by.tryMutation('deleteMessage', { messageId: id })).toMatchObject({ code: 'BAD_REQUEST' });
     };
     const notTheirs = "You don't have permission to delete this message";
     const bot = await ownBot(org, member);
@@ -653,7 +676,7 @@ describe('DELETE /messages/{message_id}', () => {
     const heard = await heardBy([owner, member, administrator, guest], async () => {
       expect(await remove(member, ofBot)).toBe('deleted');
       expect(await administrator.mutate('deleteMessage', { messageId: mine }, 'messageId')).toEqual(
-        shownIds({ messageId: mine }),
+        withGlobalIds({ messageId: mine }),
       );
     });
     const message_type = 'stream';
@@ -668,7 +691,7 @@ describe('DELETE /messages/{message_id}', () => {
 
     await owner.ok('PATCH', `/streams/${general}`, { can_delete_any_message_group: { new: members } });
     expect(await remove(moderator, await send(owner, general, ''))).toBe('deleted');
-    const kept = { where: { realmId: realm.id, body: { path: ['content'], equals: 'hello' } } };
+    const kept = { where: { organizationId: organization.id, body: { path: ['content'], equals: 'hello' } } };
     expect(await service.app.db.deletedMessage.findFirst({ ...kept, orderBy: { id: 'asc' } })).toMatchObject({
       ...{ id: BigInt(mine), deleterId: administrator.id },
       body: { topic: 'a', sender_id: member.id, sent_channel_id: general },

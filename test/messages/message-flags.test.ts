@@ -7,10 +7,11 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
-import { type OrganizationOptions, organization, type RoleName } from '../helpers/server.ts';
+import { createOrganization, type OrganizationOptions, type RoleName } from '../helpers/server.ts';
+import { toTopic } from '../helpers/talk.ts';
 
 let clock = Date.parse('2026-11-20T10:00:00Z');
-/** Milliseconds by which each read advances the clock. */
+/** Time by which each read of the clock advances it, in milliseconds. */
 let tick = 0;
 let service: InProcess;
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 const place = <const P extends Readonly<Record<string, RoleName>>>(people: P = {} as P) =>
-  organization(people, { on: service } as OrganizationOptions);
+  createOrganization(people, { on: service } as OrganizationOptions);
 
 const channelOf = async (by: Person, name: string, subscribers: readonly Person[], more: Parameters = {}) =>
   (await by.ok('POST', '/channels/create', { name, subscribers: subscribers.map(({ id }) => id), ...more })).id;
@@ -57,7 +58,7 @@ const UNREAD = ['message', 'update_message_flags'];
 const unread = async (by: Person, more: Parameters = MODERN): Promise<Json> =>
   (await by.register({ fetch_event_types: UNREAD, ...more })).unread_msgs;
 
-/** Returns the ids of unread messages in channels. Keyed by channel id and topic. */
+/** Returns the ids of the user's unread messages in channels, by channel id and topic. */
 const unreadIn = async (by: Person): Promise<Json> =>
   Object.fromEntries(
     (await unread(by)).streams.map((entry: Json) => [`${entry.stream_id} ${entry.topic}`, entry.unread_message_ids]),
@@ -127,7 +128,7 @@ describe('POST /messages/flags', () => {
     const general = await channelOf(bob, 'general', [ann, bob]);
     const ids = [await say(bob, general, ''), await write(bob, [ann, cleo]), await write(ann, [ann])];
     await service.app.db.message.update({
-      where: { realmId_id: { realmId: await realmOf(ann), id: ids[0] ?? 0 } },
+      where: { organizationId_id: { organizationId: await organizationOf(ann), id: ids[0] ?? 0 } },
       data: { channelWildcard: true },
     });
     await flag(ann, ids, 'add', 'read');
@@ -191,7 +192,10 @@ describe('POST /messages/flags', () => {
           messageIds: messages,
           ...{ operation: op.toUpperCase(), flag: name.toUpperCase() },
         });
-        expect(result, msg).toEqual({ __typename: 'BadRequestError', code: 'BAD_REQUEST', message: msg });
+        expect(result, msg).toMatchObject({
+          __typename: expect.stringMatching(/^(NotFound|Validation)Error$/),
+          code: 'BAD_REQUEST',
+        });
       }
     }
     for (const [parameters, expected] of [
@@ -219,7 +223,7 @@ describe('POST /messages/flags', () => {
     const { ann, bob } = await place({ ann: 'member', bob: 'member' });
     const general = await channelOf(bob, 'general', [bob]);
     const ids = [await say(bob, general, 'old'), await say(bob, general, 'old')];
-    // In a channel without a subscription, no message becomes unread. The response reports the channel.
+    // Messages of a channel cannot become unread for users who are not subscribed. The response reports the channel.
     const heard = await ann.receiving();
     const skipped = await flag(ann, ids, 'remove', 'read');
     expect(skipped.ignored_because_not_subscribed_channels).toEqual([general]);
@@ -245,13 +249,13 @@ describe('POST /messages/flags', () => {
   });
 });
 
-const realms = new Map<string, number>();
-async function realmOf({ host }: Person): Promise<number> {
+const organizations = new Map<string, number>();
+async function organizationOf({ host }: Person): Promise<number> {
   const subdomain = host.split('.')[0] ?? '';
-  const known = realms.get(subdomain);
+  const known = organizations.get(subdomain);
   if (known !== undefined) return known;
-  const { id } = await service.app.db.realm.findFirstOrThrow({ where: { subdomain } });
-  realms.set(subdomain, id);
+  const { id } = await service.app.db.organization.findFirstOrThrow({ where: { subdomain } });
+  organizations.set(subdomain, id);
   return id;
 }
 
@@ -274,7 +278,7 @@ describe('marking as read', () => {
     const heard = await ann.receiving();
     for (const topic_name of ['TEA', 'tea'])
       await ann.ok('POST', '/mark_topic_as_read', { stream_id: general, topic_name });
-    const marked = await ann.mutate('markTopicAsRead', { channelId: general, topic: 'Coffee' }, 'readCount');
+    const marked = await ann.mutate('markTopicAsRead', toTopic(general, 'Coffee'), 'readCount');
     expect(marked).toEqual({ readCount: 2 });
     await ann.ok('POST', '/mark_topic_as_read', { stream_id: general, topic_name: '(no topic)' });
     // The empty topic always exists, even without messages.
@@ -291,8 +295,8 @@ describe('marking as read', () => {
         topic_name: topic,
       });
       expect([status, body]).toEqual([400, { ...BAD, msg: message }]);
-      const result = await ann.tryMutation('markTopicAsRead', { channelId, topic });
-      expect(result).toMatchObject({ code: 'BAD_REQUEST', message });
+      const result = await ann.tryMutation('markTopicAsRead', toTopic(channelId, topic));
+      expect(result).toMatchObject({ __typename: 'NotFoundError', code: 'BAD_REQUEST' });
     }
     const missing = await ann.rest('POST', '/mark_topic_as_read', { stream_id: general });
     expect(missing.body).toMatchObject({ code: 'REQUEST_VARIABLE_MISSING', var_name: 'topic_name' });
@@ -318,18 +322,53 @@ describe('marking as read', () => {
     const refused = await ann.rest('POST', '/mark_stream_as_read', { stream_id: hidden });
     expect(refused.body).toEqual({ ...BAD, msg: 'Invalid channel ID' });
     const result = await ann.tryMutation('markChannelAsRead', { channelId: hidden });
-    expect(result).toMatchObject({ code: 'BAD_REQUEST', message: 'Invalid channel ID' });
+    expect(result).toMatchObject({ __typename: 'NotFoundError', code: 'BAD_REQUEST' });
+  });
+
+  test('a direct conversation, also messages that were marked one by one', async () => {
+    const { ann, bob, cleo } = await place({ ann: 'member', bob: 'member', cleo: 'member' });
+    const ids = [await write(bob, [ann]), await write(bob, [ann]), await write(ann, [bob]), await write(bob, [ann])];
+    const [first = 0, second = 0, , last = 0] = ids;
+    const other = await write(bob, [ann, cleo]);
+    const conversation = async (by: Person, of: number) =>
+      (
+        await by.query(
+          `{ message(by: { id: "${globalId('Message', of)}" }) { directConversation { id unreadCount } } }`,
+        )
+      ).message.directConversation;
+    const { id } = await conversation(ann, first);
+    await flag(ann, ids, 'add', 'read');
+    await flag(ann, [second], 'remove', 'read');
+    const newest = await write(bob, [ann]);
+    const heard = await ann.receiving();
+    const mark = (by: Person, conversationId: string) => by.tryMutation('markConversationAsRead', { conversationId });
+    expect(await ann.mutate('markConversationAsRead', { conversationId: id }, 'readCount')).toEqual({ readCount: 2 });
+    expect(await ann.mutate('markConversationAsRead', { conversationId: id }, 'readCount')).toEqual({ readCount: 0 });
+    expect(ofFlags(await heard())).toEqual([added('read', [second, newest])]);
+    expect(await conversation(ann, first)).toEqual({ id, unreadCount: 0 });
+    expect(await flagsOf(ann, [first, second, last, newest])).toEqual([['read'], ['read'], ['read'], ['read']]);
+    expect(await conversation(ann, other)).toMatchObject({ unreadCount: 1 });
+    // The sender of a message can have it unread, too.
+    const own = await write(ann, [bob], { read_by_sender: false });
+    expect((await conversation(ann, own)).unreadCount).toBe(1);
+    expect(await ann.mutate('markConversationAsRead', { conversationId: id }, 'readCount')).toEqual({ readCount: 1 });
+    const next = await write(bob, [ann]);
+    expect((await conversation(ann, next)).unreadCount).toBe(1);
+    const invalid = { __typename: 'NotFoundError', code: 'BAD_REQUEST' };
+    for (const unknown of [globalId('DirectConversation', 2_000_000_000), globalId('Channel', 1), 'nonsense'])
+      expect(await mark(ann, unknown)).toMatchObject(invalid);
+    expect(await mark(cleo, id)).toMatchObject(invalid);
   });
 
   test('everything of very much in steps with events, resumed after the time limit', async () => {
-    const { ann, bob, realm } = await place({ ann: 'member', bob: 'member' });
+    const { ann, bob, organization } = await place({ ann: 'member', bob: 'member' });
     const general = await channelOf(bob, 'general', [ann, bob]);
-    const first = await sendMany(realm.id, bob, general, 11_000);
+    const first = await sendMany(organization.id, bob, general, 11_000);
     await service.app.db.$executeRaw`
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
-      SELECT ${realm.id}, ${ann.id}, id, ${2 * general}, false FROM message WHERE realm_id = ${realm.id} AND id >= ${first}`;
+      SELECT ${organization.id}, ${ann.id}, id, ${2 * general}, false FROM message WHERE realm_id = ${organization.id} AND id >= ${first}`;
     await service.app.db.readMark.create({
-      data: { realmId: realm.id, userId: ann.id, recipientId: 2 * general, readThrough: first + 10_999 },
+      data: { organizationId: organization.id, userId: ann.id, recipientId: 2 * general, readThrough: first + 10_999 },
     });
     const before = await unread(ann);
     expect([before.count, before.old_unreads_missing]).toEqual([11_000, false]);
@@ -342,18 +381,26 @@ describe('marking as read', () => {
     expect((await ann.ok('POST', '/mark_all_as_read')).complete).toBe(true);
     expect((await unread(ann)).count).toBe(0);
     const told = ofFlags(await heard());
-    expect(told.map(({ messages, all }) => (all ? 'all' : messages.length))).toEqual([...Array(20).fill(500), 'all']);
+    expect(told.map(({ messages, all }) => (all ? 'all' : messages.length))).toEqual([...Array(100).fill(100), 'all']);
     expect(told.flatMap(({ messages }) => messages)).toEqual(Array.from({ length: 10_000 }, (_, i) => first + i));
   });
 });
 
-/** Inserts messages as the function `send_message` does, but without events. @returns The id of the first message. */
-async function sendMany(realmId: number, { id: sender }: Person, channelId: number, count: number): Promise<number> {
+/**
+ * Inserts messages directly in the database, as the function `send_message` does, but without events. @returns The id of the
+ * first message.
+ */
+async function sendMany(
+  organizationId: number,
+  { id: sender }: Person,
+  channelId: number,
+  count: number,
+): Promise<number> {
   const [row] = await service.app.db.$queryRaw<{ first: bigint }[]>`
     WITH sent AS (
       INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content,
                            client_name, sent_at, sent_event_id, send_token)
-      SELECT ${realmId}, nextval('message_id_seq'), ${sender}, ${channelId}, ${channelId}, 'topic', 'hello', 'hello',
+      SELECT ${organizationId}, nextval('message_id_seq'), ${sender}, ${channelId}, ${channelId}, 'topic', 'hello', 'hello',
              'test', ${new Date(clock)}, 1, 1 FROM generate_series(1, ${count}::int)
       RETURNING id)
     SELECT min(id) AS first FROM sent`;
@@ -376,12 +423,15 @@ test('read receipts list the users who read a message', async () => {
     );
     return node.readReceipts.edges.map((edge: Json) => edge.node.databaseId);
   };
-  // The service checks whether the user can read the message before it checks the setting.
+  // The service checks whether the user can read the message before it checks whether read receipts are enabled.
   expect(await receipts(bob, secret)).toEqual({ ...BAD, msg: 'Invalid message(s)' });
   expect(await receipts(bob, id)).toEqual({ ...BAD, msg: 'Read receipts are disabled in this organization.' });
   expect(await overGraphql(bob, id)).toEqual([]);
   const { db } = service.app;
-  await db.realm.update({ where: { id: org.realm.id }, data: { settings: { enable_read_receipts: true } } });
+  await db.organization.update({
+    where: { id: org.organization.id },
+    data: { settings: { enable_read_receipts: true } },
+  });
   for (const person of everybody) await flag(person, [id], 'add', 'read');
   const all = [bob, cleo, dan, bot].map((person) => person.id).sort((a, b) => a - b);
   expect((await receipts(bob, id)).user_ids).toEqual(all);
@@ -389,8 +439,8 @@ test('read receipts list the users who read a message', async () => {
   await flag(bob, [note], 'add', 'read');
   expect((await receipts(cleo, note)).user_ids).toEqual([bob.id]);
   expect(await receipts(dan, note)).toEqual({ ...BAD, msg: 'Invalid message(s)' });
-  // Users who mark the message as unread, disable read receipts or are deactivated are not listed. Users who leave the channel
-  // are.
+  // The receipts omit users who mark the message as unread, disable read receipts or are deactivated. They list users who have
+  // left the channel.
   await flag(bob, [id], 'remove', 'read');
   await db.user.updateMany({ where: { id: cleo.id }, data: { settings: { send_read_receipts: false } } });
   await db.user.updateMany({ where: { id: dan.id }, data: { isActive: false } });
@@ -469,12 +519,12 @@ describe('unread data', () => {
       userId: bob.id,
     });
     expect(other.user.unreadCounts).toBeNull();
-    // The service maintains this data only if both groups are requested.
+    // The service adds `unread_msgs` to the state only if both groups are requested.
     for (const group of UNREAD) {
       expect(await ann.register({ fetch_event_types: [group] })).not.toHaveProperty('unread_msgs');
     }
     // The newest messages of all kinds are returned, up to a maximum.
-    const holder = { realmId: await realmOf(ann), userId: ann.id };
+    const holder = { organizationId: await organizationOf(ann), userId: ann.id };
     for (const max of [1, 4, 9, 10]) {
       const { groups, isCut } = await readUnread(service.app.db, holder, max);
       const newest = Object.values(ids)
@@ -541,7 +591,7 @@ describe('unread data', () => {
 
 describe('a message marked as unread before the read mark', () => {
   test.for(['direct', 'own direct', 'channel'] as const)('is in every narrow of unread messages: %s', async (kind) => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const { id: channelId } = await owner.ok('POST', '/channels/create', {
       name: 'general',
       subscribers: [owner.id, member.id],
@@ -617,8 +667,8 @@ describe('POST /messages/flags/narrow', () => {
       {
         narrow: { channel: { id: globalId('Channel', two) } },
         anchor: { place: 'NEWEST' },
-        numBefore: 5,
-        numAfter: 0,
+        countBefore: 5,
+        countAfter: 0,
         operation: 'ADD',
         flag: 'STARRED',
       },
@@ -637,11 +687,11 @@ describe('POST /messages/flags/narrow', () => {
       added('starred', [other]),
     ]);
     const { viewer } = await ann.query(
-      '{ viewer { starredMessages(first: 1) { edges { node { databaseId flags } } pageInfo { hasNextPage } } } }',
+      '{ viewer { starredMessages(last: 1) { edges { node { databaseId flags } } pageInfo { hasPreviousPage } } } }',
     );
     expect(viewer.starredMessages).toEqual({
       edges: [{ node: { databaseId: other, flags: ['READ', 'STARRED', 'HISTORICAL'] } }],
-      pageInfo: { hasNextPage: true },
+      pageInfo: { hasPreviousPage: true },
     });
     for (const [parameters, expected] of [
       [{ num_after: 5001 }, { msg: 'Too many messages requested (maximum 5000).' }],
@@ -702,25 +752,25 @@ describe('read state', () => {
   /** Creates a user with messages of every kind in two channels and a conversation. All messages are unread except her own. */
   async function reader() {
     const org = await place({ ann: 'member', bob: 'member' });
-    const { ann, bob, realm } = org;
+    const { ann, bob, organization } = org;
     const { db } = service.app;
     const [early, here, there] = [
       await channelOf(bob, 'early', [bob]),
       await channelOf(bob, 'here', [ann, bob]),
       await channelOf(bob, 'there', [ann, bob]),
     ];
-    const missed = await sendMany(realm.id, bob, early, 10);
+    const missed = await sendMany(organization.id, bob, early, 10);
     await join(ann, ['early']);
     await write(bob, [ann]);
-    for (const channelId of [early, here, there, here]) await sendMany(realm.id, bob, channelId, 70);
+    for (const channelId of [early, here, there, here]) await sendMany(organization.id, bob, channelId, 70);
     await db.$executeRaw`
-      UPDATE message SET topic = 't' || id % ${KINDS} WHERE realm_id = ${realm.id} AND channel_id IS NOT NULL`;
+      UPDATE message SET topic = 't' || id % ${KINDS} WHERE realm_id = ${organization.id} AND channel_id IS NOT NULL`;
     await db.$executeRaw`
       UPDATE message SET sender_id = ${ann.id}, read_by_sender = id % 2 = 0
-      WHERE realm_id = ${realm.id} AND id % 11 = 0 AND id >= ${missed} + 10`;
+      WHERE realm_id = ${organization.id} AND id % 11 = 0 AND id >= ${missed} + 10`;
     await db.$executeRaw`
-      UPDATE message SET channel_id = ${there} WHERE realm_id = ${realm.id} AND channel_id = ${here} AND id % 7 = 0`;
-    const rows = await db.message.findMany({ where: { realmId: realm.id }, orderBy: { id: 'asc' } });
+      UPDATE message SET channel_id = ${there} WHERE realm_id = ${organization.id} AND channel_id = ${here} AND id % 7 = 0`;
+    const rows = await db.message.findMany({ where: { organizationId: organization.id }, orderBy: { id: 'asc' } });
     const messages = rows.map((row) => ({ ...row, id: Number(row.id) }));
     const read = new Set(
       messages
@@ -788,8 +838,10 @@ describe('read state', () => {
       ],
       [
         `the marks of ${name}`,
-        ({ ann, realm, channels }) =>
-          service.app.db.$transaction((tx) => compact(tx, { realmId: realm.id, userId: ann.id }, 2 * channels[name])),
+        ({ ann, organization, channels }) =>
+          service.app.db.$transaction((tx) =>
+            compact(tx, { organizationId: organization.id, userId: ann.id }, 2 * channels[name]),
+          ),
       ],
     ),
   );
@@ -800,9 +852,9 @@ describe('read state', () => {
     { weight: 3, arbitrary: whole.map(([name, run]) => ({ toString: () => name, run })) },
   );
 
-  const isReadNow = async ({ ann, realm, messages }: Reader) => {
+  const isReadNow = async ({ ann, organization, messages }: Reader) => {
     const ids = messages.map(({ id }) => id);
-    const own = await readFlags(service.app.db, { id: ann.id, realm }, ids);
+    const own = await readFlags(service.app.db, { id: ann.id, organization }, ids);
     return ids.filter((id) => own.get(id)?.read === true);
   };
 
@@ -810,12 +862,12 @@ describe('read state', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 10, maxLength: 16, size: 'max' }), async (operations) => {
         const of = await reader();
-        const { messages, read, ann, realm } = of;
+        const { messages, read, ann, organization } = of;
         for (const operation of operations) {
           await operation.run(of);
           const expected = messages.filter(({ id }) => read.has(id)).map(({ id }) => id);
           expect(await isReadNow(of)).toEqual(expected);
-          const { groups } = await readUnread(service.app.db, { realmId: realm.id, userId: ann.id });
+          const { groups } = await readUnread(service.app.db, { organizationId: organization.id, userId: ann.id });
           const ids = groups.flatMap((group) => group.ids).sort((a, b) => a - b);
           expect(ids).toEqual(messages.filter(({ id }) => !read.has(id)).map(({ id }) => id));
         }
@@ -826,7 +878,7 @@ describe('read state', () => {
 
   test('takes few rows for a user who reads in order, even with gaps', async () => {
     const of = await reader();
-    const { ann, realm, channels, messages } = of;
+    const { ann, organization, channels, messages } = of;
     const recipientId = 2 * channels.here;
     const sent = messages.filter(({ sentChannelId }) => sentChannelId === channels.here).map(({ id }) => id);
     for (let i = 0; i < sent.length; i += 20) {
@@ -839,7 +891,7 @@ describe('read state', () => {
     }
     const where = { userId: ann.id, recipientId };
     expect(await service.app.db.readException.count({ where })).toBeLessThan(64);
-    const mark = await service.app.db.readMark.findFirst({ where: { ...where, realmId: realm.id } });
+    const mark = await service.app.db.readMark.findFirst({ where: { ...where, organizationId: organization.id } });
     expect(Number(mark?.readThrough)).toBeGreaterThan(sent[60] ?? 0);
   });
 });

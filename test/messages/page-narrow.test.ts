@@ -1,12 +1,14 @@
 import type { Client, CombinedError } from 'urql';
 import { expect, test } from 'vitest';
-import { belongsTo } from '../../src/web/api/narrow.ts';
-import { refusalIn } from '../../src/web/api/use-command.ts';
+import { belongsTo, type Placed } from '../../src/web/api/narrow.ts';
+import { refusalIn } from '../../src/web/base/refusals.ts';
+import type { MessageNarrowInput } from '../../src/web/generated/graphql.ts';
 import { readSearch } from '../../src/web/search/read-search.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 test.each([
-  // Notes to self, and conversations with one and two others, each named with and without the viewer.
+  // Messages to oneself, and conversations with one and with two other users. Narrows name the participants with and without
+  // the viewer.
   [['me'], ['me'], true],
   [[], ['me'], true],
   [['me'], ['me', 'ann'], false],
@@ -19,15 +21,30 @@ test.each([
   [['ann', 'bo'], ['me', 'ann', 'bo'], true],
   [['ann', 'ann'], ['me', 'ann'], true],
 ])('the page lists a message under %j if its participants are %j: %s', (directWith, participantIds, isListed) => {
-  const message = { channelId: null, topicName: '', participantIds };
+  const message = { channel: null, topicName: '', participants: participantIds.map((id) => ({ id })) };
   expect(belongsTo({ directWith }, message, 'me')).toBe(isListed);
-  expect(belongsTo({ directWith }, { ...message, channelId: 'c' }, 'me')).toBe(false);
+  expect(belongsTo({ directWith }, { ...message, channel: { id: 'c' } }, 'me')).toBe(false);
   // A message of a channel that the viewer cannot see.
-  expect(belongsTo({ directWith }, { ...message, participantIds: [] }, 'me')).toBe(false);
+  expect(belongsTo({ directWith }, { ...message, participants: [] }, 'me')).toBe(false);
+});
+
+test('the page lists a message by the flags that it knows', () => {
+  const message = { channel: { id: 'c' }, topicName: 'lunch', flags: ['TOPIC_WILDCARD_MENTIONED', 'STARRED'] } as const;
+  const isIn = (narrow: MessageNarrowInput, of: Placed = message) => belongsTo(narrow, of, 'me');
+  expect(isIn({ is: ['STARRED', 'MENTIONED'] })).toBe(true);
+  expect(isIn({ channel: { id: 'c' }, topicNamed: 'LUNCH', is: ['STARRED'] })).toBe(true);
+  expect(isIn({ is: ['STARRED', 'ALERTED'] })).toBe(false);
+  expect(isIn({ is: ['STARRED', 'FOLLOWED'] })).toBe(undefined);
+  expect(isIn({ is: ['DIRECT', 'FOLLOWED'] })).toBe(false);
+  expect(isIn({ is: ['STARRED'] }, { channel: null, topicName: '' })).toBe(undefined);
+  expect(isIn({ channel: { name: 'general' }, topicNamed: 'dinner' })).toBe(false);
+  expect(isIn({ channel: { name: 'general' } })).toBe(undefined);
+  expect(isIn({ search: 'lunch', channel: { id: 'd' } })).toBe(false);
+  expect(isIn({ search: 'lunch' })).toBe(undefined);
 });
 
 test('the page explains in a sentence why the service refuses a search', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   // The searches name users by number, so that nothing is read before the search itself.
   const client = { readQuery: () => null } as unknown as Client;
   const said = async (text: string) => {

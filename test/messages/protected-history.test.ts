@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests that in a channel with protected history, users cannot read messages that they did not receive, by any path.
 
 let place: Organization;
-/** A user who subscribed after the secret message was sent. */
+/** A user who subscribed to the channel after the secret message was sent. */
 let late: Person;
 let guarded: number;
 let open: number;
@@ -18,7 +18,7 @@ const post = async (who: Person, to: number, topic: string, content: string): Pr
   (await who.ok('POST', '/messages', { type: 'channel', to, topic, content })).id;
 
 beforeAll(async () => {
-  place = await organization();
+  place = await createOrganization();
   const { owner, member } = place;
   late = await place.signUp('Latecomer');
   const create = (name: string, more: object = {}) =>
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals: [late.id] });
 });
 
-/** Functions that act on a message with a given id, by name. */
+/** Functions with which a user acts on the message with the given id, by description. */
 const ACTS: Readonly<Record<string, (who: Person, id: number) => Promise<{ status: number; body: Json }>>> = {
   reading: (who, id) => who.rest('GET', `/messages/${id}`),
   'the history': (who, id) => who.rest('GET', `/messages/${id}/history`),
@@ -74,8 +74,8 @@ const without = ({ status, body }: { status: number; body: Json }, id: number) =
 describe('a message sent before a user joined', () => {
   test.for(Object.entries(ACTS))('does not exist for %s', async ([name, act]) => {
     if (name === 'linking') {
-      // The author's text contains the link itself, so the id alone reveals nothing. Text that the service adds, such as
-      // "/with/", would.
+      // The request itself contains the id, so its presence reveals nothing. A text that the service adds, such as "/with/",
+      // would reveal that the message exists.
       expect(JSON.stringify((await act(late, secret)).body)).not.toContain('/with/');
       return;
     }

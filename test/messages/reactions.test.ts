@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Parameters as Fields, Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { PNG } from '../helpers/pictures.ts';
+import { createOrganization } from '../helpers/server.ts';
+import { startOnDatabaseOfRun } from '../helpers/service.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 const THUMBS_UP = { emoji_name: 'thumbs_up', emoji_code: '1f44d', reaction_type: 'unicode_emoji' };
@@ -12,48 +14,47 @@ const react = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
 const unreact = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
   person.rest('DELETE', `/messages/${id}/reactions`, emoji);
 
-/** Adds a reaction over GraphQL. @returns The union of the mutation. */
-function add(person: Person, messageId: number, { emoji_name, emoji_code, reaction_type }: Fields) {
-  const type = reaction_type === undefined ? {} : { reactionType: String(reaction_type).toUpperCase() };
-  const code = emoji_code === undefined ? {} : { emojiCode: emoji_code };
-  return person.tryMutation('addReaction', { messageId, emojiName: emoji_name, ...code, ...type });
-}
-const remove = (person: Person, messageId: number, emoji: Json) =>
-  person.tryMutation('removeReaction', { messageId, emoji });
+/** Adds a reaction over GraphQL. @returns The result of the mutation: its payload or an error. */
+const add = (person: Person, messageId: number, emoji: Json, selection?: string) =>
+  person.tryMutation('addReaction', { messageId, emoji }, selection);
+const remove = (person: Person, messageId: number, emoji: Json, selection?: string) =>
+  person.tryMutation('removeReaction', { messageId, emoji }, selection);
+/** Returns an emoji that is given by its code in GraphQL. */
+const coded = (emojiCode: string, reactionType = 'UNICODE_EMOJI') => ({ code: { emojiCode, reactionType } });
 
 const told = (events: readonly Json[]) =>
   events.filter(({ type }) => type === 'reaction').map(({ op, user_id, emoji_name }) => [op, user_id, emoji_name]);
 
 test.concurrent('adds and removes an emoji in both APIs, by its first name, and notifies its recipients', async () => {
-  const { owner, administrator, moderator, member, guest } = await organization();
+  const { owner, administrator, moderator, member, guest } = await createOrganization();
   const channel = await channelOf(owner, 'general', [owner, member, guest]);
   const id = await say(moderator, channel, 'topic');
   // The sender and one of the users who react are not subscribed. The bystander is in another organization.
-  const bystander = await organization().then(({ owner: stranger }) => stranger);
+  const bystander = await createOrganization().then(({ owner: stranger }) => stranger);
   const hearings = await Promise.all(
     [owner, administrator, moderator, member, guest, bystander].map((person) => person.receiving()),
   );
   expect(await react(owner, id, { emoji_name: '+1' })).toMatchObject({ status: 200 });
-  // If the code is given and the emoji is already on the message, another name of the emoji is accepted.
-  expect(await add(administrator, id, { ...THUMBS_UP, emoji_name: 'yes' })).toEqual({
-    __typename: 'AddReactionPayload',
-  });
+  // If the request contains the code of an emoji that is already on the message, another name of the emoji is accepted.
+  expect(await react(administrator, id, { ...THUMBS_UP, emoji_name: 'yes' })).toMatchObject({ status: 200 });
   for (const person of [owner, administrator]) {
     expect((await react(person, id)).body).toMatchObject({ code: 'REACTION_ALREADY_EXISTS' });
-    expect(await add(person, id, THUMBS_UP)).toMatchObject({ code: 'REACTION_ALREADY_EXISTS' });
+    for (const emoji of [{ name: 'thumbs_up' }, coded('1f44d')]) {
+      expect(await add(person, id, emoji)).toMatchObject({ code: 'REACTION_ALREADY_EXISTS' });
+    }
   }
   const [message] = (await member.ok('GET', '/messages', { message_ids: [id] })).messages;
   expect(message.reactions).toMatchObject(
     [owner, administrator].map((user) => ({ ...THUMBS_UP, emoji_name: '+1', user_id: user.id })),
   );
-  const emoji = `message(messageId: "${globalId('Message', id)}") { reactions { emojiName emojiCode reactionType user { databaseId } } }`;
+  const emoji = `message(by: { id: "${globalId('Message', id)}" }) { reactions { emojiName emojiCode reactionType user { databaseId } } }`;
   expect((await guest.query(`{ ${emoji} }`)).message.reactions[1]).toEqual({
     ...{ emojiName: '+1', emojiCode: '1f44d', reactionType: 'UNICODE_EMOJI', user: { databaseId: administrator.id } },
   });
   await react(guest, id, { emoji_name: 'octopus' });
   const groups = async (viewer: Person) =>
     (
-      await viewer.query(`{ message(messageId: "${globalId('Message', id)}") { reactionGroups { emojiName emojiCode
+      await viewer.query(`{ message(by: { id: "${globalId('Message', id)}" }) { reactionGroups { emojiName emojiCode
       reactionType count viewerHasReacted users { databaseId } } } }`)
     ).message.reactionGroups;
   const thumbs = { emojiName: '+1', emojiCode: '1f44d', reactionType: 'UNICODE_EMOJI', count: 2 };
@@ -72,7 +73,7 @@ test.concurrent('adds and removes an emoji in both APIs, by its first name, and 
     __typename: 'RemoveReactionPayload',
   });
   expect((await unreact(owner, id)).body).toMatchObject({ code: 'REACTION_DOES_NOT_EXIST' });
-  for (const emoji of [{ name: '+1' }, { code: { emojiCode: '1f44d', reactionType: 'UNICODE_EMOJI' } }]) {
+  for (const emoji of [{ name: '+1' }, coded('1f44d')]) {
     expect(await remove(owner, id, emoji)).toMatchObject({ code: 'REACTION_DOES_NOT_EXIST' });
   }
   const [ofOwner, ofAdministrator, ...others] = await Promise.all(hearings.map(async (heard) => told(await heard())));
@@ -87,8 +88,8 @@ test.concurrent('adds and removes an emoji in both APIs, by its first name, and 
   expect(others).toEqual([all, all, all, []]);
 });
 
-test.concurrent('refuses invalid emoji, with the same message in both APIs', async () => {
-  const { owner } = await organization();
+test.concurrent('refuses invalid emoji, with the same code in both APIs', async () => {
+  const { owner } = await createOrganization();
   const id = await say(owner, await channelOf(owner, 'general', [owner]), 'topic');
   for (const [emoji, msg] of [
     [{ emoji_name: 'no_such_emoji' }, "Emoji 'no_such_emoji' does not exist"],
@@ -101,7 +102,19 @@ test.concurrent('refuses invalid emoji, with the same message in both APIs', asy
     [{ emoji_name: 'thumbs_up', reaction_type: 'realm_emoji' }, 'Invalid custom emoji.'],
   ] as const) {
     expect(await react(owner, id, emoji), msg).toMatchObject({ status: 400, body: { code: 'BAD_REQUEST', msg } });
-    expect(await add(owner, id, emoji)).toMatchObject({ code: 'BAD_REQUEST', message: msg });
+  }
+  for (const [emoji, kind, path] of [
+    [{ name: 'no_such_emoji' }, 'NotFoundError', 'name'],
+    [coded('1f44d0'), 'ValidationError', 'code'],
+    [coded('team_chats', 'SERVICE_EXTRA_EMOJI'), 'ValidationError', 'code'],
+    [coded('0', 'REALM_EMOJI'), 'NotFoundError', 'code'],
+  ] as const) {
+    const refused = { __typename: kind, code: 'BAD_REQUEST', path: expect.arrayContaining(['input', 'emoji', path]) };
+    const { addReaction } = await owner.query(
+      `mutation ($input: AddReactionInput!) { addReaction(input: $input) { __typename ... on ServiceError { code path } } }`,
+      { input: { messageId: id, emoji } },
+    );
+    expect(addReaction).toEqual(refused);
   }
   expect(await react(owner, id, { ...THUMBS_UP, reaction_type: 'sticker' })).toMatchObject({
     body: { code: 'BAD_REQUEST', msg: 'Invalid emoji type.' },
@@ -113,8 +126,52 @@ test.concurrent('refuses invalid emoji, with the same message in both APIs', asy
   expect((await unreact(owner, id, {})).body).toMatchObject({ code: 'BAD_REQUEST', msg });
 });
 
+test.concurrent('adds an emoji of the message by its code, also if the emoji table lacks the code', async () => {
+  await using service = await startOnDatabaseOfRun();
+  const { owner, member } = await createOrganization({}, { on: service });
+  const id = await say(owner, await channelOf(owner, 'general', [owner, member]), 'topic');
+  await react(owner, id);
+  const data = { emojiName: 'from_elsewhere', emojiCode: '1f44d0' };
+  await service.app.db.reaction.updateMany({ where: { messageId: BigInt(id) }, data });
+  expect(await add(member, id, coded('1f44d0'), 'reaction { emojiName emojiCode }')).toEqual({
+    __typename: 'AddReactionPayload',
+    reaction: data,
+  });
+  expect(await add(member, id, coded('1f44d0', 'SERVICE_EXTRA_EMOJI'))).toMatchObject({
+    __typename: 'ValidationError',
+  });
+  expect(await remove(member, id, coded('1f44d0'))).toEqual({ __typename: 'RemoveReactionPayload' });
+});
+
+test.concurrent('takes an emoji by name or code, and returns the reaction and the message from both mutations', async () => {
+  const { owner, member } = await createOrganization();
+  await owner.ok('POST', '/realm/emoji/ducky', { file: PNG });
+  const [{ id: ducky }] = Object.values((await owner.ok('GET', '/realm/emoji')).emoji) as [Json];
+  const id = await say(owner, await channelOf(owner, 'general', [owner, member]), 'topic');
+  const selection = `reaction { id emojiName emojiCode reactionType user { databaseId } }
+    changedMessage { databaseId reactions { id } reactionGroups { count } }`;
+  for (const [emoji, emojiName, emojiCode, reactionType] of [
+    [coded('1f44d'), 'thumbs_up', '1f44d', 'UNICODE_EMOJI'],
+    [{ name: 'like' }, 'like', '1f44d', 'UNICODE_EMOJI'],
+    [coded('team_chat', 'SERVICE_EXTRA_EMOJI'), 'team_chat', 'team_chat', 'SERVICE_EXTRA_EMOJI'],
+    [coded(ducky, 'REALM_EMOJI'), 'ducky', ducky, 'REALM_EMOJI'],
+    [{ name: 'ducky' }, 'ducky', ducky, 'REALM_EMOJI'],
+  ] as const) {
+    const added = await add(member, id, emoji, selection);
+    const reaction = { id: expect.any(String), emojiName, emojiCode, reactionType, user: { databaseId: member.id } };
+    expect(added).toEqual({
+      ...{ __typename: 'AddReactionPayload', reaction },
+      changedMessage: { databaseId: id, reactions: [{ id: added.reaction.id }], reactionGroups: [{ count: 1 }] },
+    });
+    expect(await remove(member, id, emoji, selection)).toEqual({
+      ...{ __typename: 'RemoveReactionPayload', reaction: added.reaction },
+      changedMessage: { databaseId: id, reactions: [], reactionGroups: [] },
+    });
+  }
+});
+
 test.concurrent('is for readers of the message, who alone are notified; an archived channel accepts none', async () => {
-  const { owner, administrator, moderator, member, guest, signUp } = await organization();
+  const { owner, administrator, moderator, member, guest, signUp } = await createOrganization();
   const open = await say(owner, await channelOf(owner, 'open', [owner]), 'topic');
   const hidden = await say(owner, await channelOf(owner, 'hidden', [owner, member], { invite_only: true }), 'topic');
   const guarded = await channelOf(owner, 'guarded', [owner, member], {
@@ -156,7 +213,7 @@ test.concurrent('is for readers of the message, who alone are notified; an archi
 });
 
 test.concurrent('counts as participation in a topic, for users who follow such topics', async () => {
-  const { owner, member, bot } = await organization();
+  const { owner, member, bot } = await createOrganization();
   const id = await say(owner, await channelOf(owner, 'general', [owner, member, bot]), 'Lunch');
   const heard = await member.receiving({ event_types: ['user_topic'] });
   await react(member, id);
@@ -167,7 +224,7 @@ test.concurrent('counts as participation in a topic, for users who follow such t
 });
 
 test.concurrent('contains the user like a fetched message, with the address that others can see', async () => {
-  const { owner, member, guest } = await organization();
+  const { owner, member, guest } = await createOrganization();
   const channel = await channelOf(owner, 'general', [owner, member, guest]);
   const id = await say(owner, channel, 'topic');
   const reactionOf = async () => (await guest.ok('GET', `/messages/${id}`)).message.reactions[0];
@@ -189,7 +246,7 @@ test.concurrent('contains the user like a fetched message, with the address that
 });
 
 test.concurrent('accepts the emoji names of clients, and codes with and without U+FE0F as equal, in both APIs', async () => {
-  const { owner, member, guest } = await organization();
+  const { owner, member, guest } = await createOrganization();
   const id = await say(owner, await channelOf(owner, 'general', [owner, member, guest]), 'topic');
   const reaction_type = 'unicode_emoji';
   for (const [emoji_name, emoji_code] of [
@@ -204,7 +261,7 @@ test.concurrent('accepts the emoji names of clients, and codes with and without 
     const heard = await guest.receiving({ event_types: ['reaction', 'user_status'] });
     expect((await react(owner, id, emoji)).body).toMatchObject({ result: 'success' });
     expect((await react(owner, id, stored)).body.code).toBe('REACTION_ALREADY_EXISTS');
-    expect(await add(member, id, emoji)).toEqual({ __typename: 'AddReactionPayload' });
+    expect(await add(member, id, coded(emoji_code))).toEqual({ __typename: 'AddReactionPayload' });
     expect((await unreact(owner, id, { emoji_code, reaction_type })).body).toMatchObject({ result: 'success' });
     // A status stores the emoji under the name that was sent, and with the code without U+FE0F.
     await member.ok('POST', '/users/me/status', { ...emoji });
@@ -224,7 +281,7 @@ test.concurrent('accepts the emoji names of clients, and codes with and without 
 });
 
 test.concurrent('events in GraphQL contain all current reactions, as the message shows them', async () => {
-  const { owner, member, signUp } = await organization();
+  const { owner, member, signUp } = await createOrganization();
   const people = [owner, member, ...(await Promise.all(Array.from({ length: 10 }, (_, i) => signUp(`Person ${i}`))))];
   const channel = await channelOf(owner, 'general', people);
   const id = await say(owner, channel, 'topic');
@@ -242,7 +299,7 @@ test.concurrent('events in GraphQL contain all current reactions, as the message
       await change(last, id);
       await using events = await viewer.events(`... on ${name} { message { ${shown} } }`, { queueId });
       const { message } = await events.next();
-      const now = await viewer.query(`{ message(messageId: "${globalId('Message', id)}") { ${shown} } }`);
+      const now = await viewer.query(`{ message(by: { id: "${globalId('Message', id)}" }) { ${shown} } }`);
       expect(message).toEqual(now.message);
       expect(message.reactionGroups[0]).toMatchObject({
         ...{ count, viewerHasReacted: viewer === member || change === react },

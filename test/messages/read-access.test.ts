@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// Tests read access to messages, by type of channel, by role, and by the user's subscription now and when the message was sent.
+// Tests who can read messages: by type of channel, by role, and by the user's subscription now and when the message was sent.
 
 let service: InProcess;
 beforeAll(async () => {
@@ -13,7 +13,8 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 /**
- * Whether the user was subscribed to the channels when the messages were sent (`wasThere`), and is subscribed now (`isThere`).
+ * Relations of a user to a channel: whether the user was subscribed when the messages were sent (`wasThere`), and whether the
+ * user is subscribed now (`isThere`).
  */
 const RELATIONS = {
   stayed: { wasThere: true, isThere: true },
@@ -63,10 +64,10 @@ test('users read exactly the messages that they can access, and recipients get m
   const relations = Object.keys(RELATIONS) as Relation[];
   const cast = (['member', 'guest'] as const).flatMap((role) => relations.map((relation) => ({ role, relation })));
   const people = Object.fromEntries(cast.map(({ role, relation }) => [`${relation} ${role}`, role] as const));
-  const made = await organization(people, { on: service });
-  const { owner, bot, administrator, realm } = made;
+  const made = await createOrganization(people, { on: service });
+  const { owner, bot, administrator, organization } = made;
   const settings = { enable_spectator_access: true };
-  await service.app.db.realm.update({ where: { id: realm.id }, data: { settings } });
+  await service.app.db.organization.update({ where: { id: organization.id }, data: { settings } });
   const personOf = ({ role, relation }: (typeof cast)[number]) =>
     (made as unknown as Record<string, Person>)[`${relation} ${role}`] as Person;
   const readers: Reader[] = [

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LATENESS_MS } from '../../src/messages/scheduled/lateness.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { type EquivalentOrganization, expectParity } from '../helpers/equivalents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Parameters as Fields, Method, Person } from '../helpers/person.ts';
-import { type Organization, type OrganizationOptions, organization, type RoleName } from '../helpers/server.ts';
+import { createOrganization, type Organization, type OrganizationOptions, type RoleName } from '../helpers/server.ts';
 import { toTopic } from '../helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
@@ -15,12 +15,12 @@ const { DATABASE_URL } = process.env;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const NOBODY = 2_000_000_000;
-/** A time in the year 2100. */
+/** UNIX time in seconds, in the year 2100. */
 const LATER = 4_102_444_800;
 
 /** Creates an organization with a public channel, to which its owner, member and bot are subscribed. */
 async function house<const P extends Readonly<Record<string, RoleName>>>(people: P, options: OrganizationOptions = {}) {
-  const made = await organization(people, options);
+  const made = await createOrganization(people, options);
   const general = await channelOf(made, 'general');
   return { ...made, general };
 }
@@ -100,7 +100,7 @@ describe('scheduling', () => {
     const loose = await channelOf(made, 'loose', { topics_policy: 'empty_topic_only' });
     const old = await channelOf(made, 'old');
     await owner.ok('DELETE', `/streams/${old}`);
-    const foreign = await organization();
+    const foreign = await createOrganization();
     const to = { type: 'channel', to: general, topic: 'plans', content: 'hello', scheduled_delivery_timestamp: LATER };
     const empty = { topic: 'general chat', empty_topic_display_name: 'general chat' };
     for (const [what, expected, person = member] of [
@@ -226,7 +226,7 @@ describe('scheduling', () => {
     const furnish = async (twin: EquivalentOrganization) => {
       const { people } = twin;
       const general = twin.name('channel', await channelOf(people, 'general'), 'general');
-      const scheduled = twin.name('scheduled message', await schedule(people.member, { ...AT, to: general }), 'one');
+      const scheduled = twin.name('scheduled_message', await schedule(people.member, { ...AT, to: general }), 'one');
       return { ...people, general, scheduled };
     };
     type World = Awaited<ReturnType<typeof furnish>>;
@@ -304,12 +304,12 @@ describe('scheduling', () => {
   });
 
   test('accepts times up to the maximum', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const scheduled_delivery_timestamp = 253_402_300_799;
     const message = { type: 'direct', to: [owner.id], content: 'See you', scheduled_delivery_timestamp };
     await owner.ok('POST', '/scheduled_messages', message);
-    const { scheduledMessages } = await owner.query('{ scheduledMessages { edges { node { sentUntil } } } }');
-    expect(scheduledMessages.edges).toEqual([{ node: { sentUntil: '9999-12-31T23:59:59.000Z' } }]);
+    const { scheduledMessages } = await owner.query('{ scheduledMessages { edges { node { expiresAt } } } }');
+    expect(scheduledMessages.edges).toEqual([{ node: { expiresAt: '9999-12-31T23:59:59.000Z' } }]);
   });
 });
 
@@ -330,14 +330,14 @@ describe('delivery', () => {
   let slowMs = 0;
 
   const inSeconds = (seconds: number) => ({ scheduled_delivery_timestamp: Math.floor(clock / 1000) + seconds });
-  /** Advances the clock, and delivers all messages that are due by then. */
+  /** Advances the clock, and sends all scheduled messages that are then due. */
   async function pass(ms: number): Promise<void> {
     clock += ms;
     await service.deliveries.deliverDue();
   }
   const here = <const P extends Readonly<Record<string, RoleName>>>(people: P) => house(people, { on: service });
   const rowOf = (id: number) => service.app.db.scheduledMessage.findFirstOrThrow({ where: { id } });
-  /** Returns the messages that the notification bot sent, from some events. */
+  /** Returns the messages of the notification bot that the events contain. */
   const noticesIn = (events: readonly Json[]) =>
     sentIn(events).filter(({ sender_full_name }) => sender_full_name === 'Notification Bot');
 
@@ -449,7 +449,7 @@ describe('delivery', () => {
     expect(notices.map(({ content }, i) => content.includes(`\n${reasons[i]}\n`))).toEqual([true, true, true, true]);
     expect(notices[0].content).toContain('(#scheduled)');
     expect(sentIn(await others()).map(({ content }) => content)).toEqual(['may be sent']);
-    // A failed message is not retried. It can be edited only together with a new time.
+    // A failed message is not retried. It can be edited only if the request also sets a new time.
     await join('hidden');
     await pass(MINUTE);
     const [id] = ids;
@@ -529,17 +529,17 @@ describe('delivery', () => {
   });
 
   test('sends no messages of deactivated users or organizations, without notices', async () => {
-    const { owner, ann, general, realm } = await here({ ann: 'member' });
+    const { owner, ann, general, organization } = await here({ ann: 'member' });
     const ids = [
       await schedule(ann, { ...inSeconds(10), to: general }),
       await schedule(owner, { ...inSeconds(20), to: general }),
     ];
     const { db } = service.app;
-    const messages = () => db.message.count({ where: { realmId: realm.id } });
+    const messages = () => db.message.count({ where: { organizationId: organization.id } });
     const before = await messages();
     await db.user.updateMany({ where: { id: ann.id }, data: { isActive: false } });
     await pass(15_000);
-    await db.realm.update({ where: { id: realm.id }, data: { deactivatedAt: new Date(clock) } });
+    await db.organization.update({ where: { id: organization.id }, data: { deactivatedAt: new Date(clock) } });
     await pass(15_000);
     expect((await Promise.all(ids.map(rowOf))).map(({ state, failureMessage }) => [state, failureMessage])).toEqual([
       ['failed', 'Account is deactivated'],
@@ -549,7 +549,7 @@ describe('delivery', () => {
   });
 
   describe('if the database refuses', () => {
-    /** Makes inserts and updates of rows that contain a word fail. @param code SQLSTATE of the error. */
+    /** Makes the database refuse inserts and updates of rows that contain a word. @param code SQLSTATE of the error. */
     const trip = (table: string, column: string, word: string, code: string) =>
       service.app.database.runScript(`
         CREATE OR REPLACE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -608,7 +608,7 @@ describe('delivery', () => {
 
 /** Skipped on the embedded database, whose clock is that of its only process. */
 test.skipIf(DATABASE_URL === undefined)('a node whose clock is ahead of the database sends nothing early', async () => {
-  await using database = await createDatabase(DATABASE_URL ?? '');
+  await using database = await createMigratedDatabase(DATABASE_URL ?? '');
   let aheadMs = 0;
   await using service = await startInProcess({
     env: { DATABASE_URL: database.url, SECRET_KEY: 'x'.repeat(32) },

@@ -1,10 +1,10 @@
 import { parseFragment, serialize, type DefaultTreeAdapterTypes as Tree } from 'parse5';
 import { expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-/** Message texts that contain the word "release", and syntax that is difficult for a parser. */
+/** Message texts that contain the word "release", and Markdown that is difficult for a parser. */
 const TEXTS: Readonly<Record<string, string>> = {
   'a formula in a line': 'The release $$release = \\text{release} + x_{release}$$ is near',
   'a formula by itself': 'release\n\n```math\n\\frac{release}{\\sqrt{release}} \\text{ the release }\n```\n',
@@ -21,7 +21,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a time': '<time:2026-11-22T10:00:00Z> release',
 };
 
-/** Returns the marked texts of a document, and the document without the marks. */
+/** Returns the highlighted texts of an HTML document, and the document without the highlights. */
 function unmarked(html: string): { readonly marks: readonly string[]; readonly plain: string } {
   const fragment = parseFragment(html);
   const marks: string[] = [];
@@ -42,7 +42,7 @@ function unmarked(html: string): { readonly marks: readonly string[]; readonly p
 const parsed = (html: string) => serialize(parseFragment(html));
 
 test('matches are marked in any text without changing the parsed document', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const channel = await channelOf(member, 'general', [member]);
   const ids = new Map<number, string>();
   for (const [name, text] of Object.entries(TEXTS)) ids.set(await say(member, channel, 'release', text), name);
@@ -57,7 +57,7 @@ test('matches are marked in any text without changing the parsed document', asyn
       for (const mark of marks)
         expect(['release', 'the release'], what).toContain(mark.toLowerCase().replace('&nbsp;', ' '));
       if (operand === 'release') expect(marks.length, what).toBeGreaterThan(0);
-      // The source of a formula contains no marks.
+      // The source of a formula, which the HTML contains, is not highlighted.
       expect(match_content.match(/<math.*?<\/math>/gs), what).toEqual(content.match(/<math.*?<\/math>/gs));
       if (operand === 'release') expect(match_subject).toBe('<span class="highlight">release</span>');
     }

@@ -8,11 +8,11 @@ import type { NarrowTerm } from '../../src/messages/narrow/narrow-terms.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests searches in a large organization in which the matches are far apart. A second organization has almost no messages.
 
-/** Number of message ids in one bucket of the search index. */
+/** Number of consecutive message ids in one bucket of the search index. */
 const BUCKET = 16_384;
 /**
  * Number of messages in the large organization, and the distances between their ids in its older (`DENSE`) and newer (`SPARSE`)
@@ -20,11 +20,11 @@ const BUCKET = 16_384;
  * compares messages one by one.
  */
 const [COUNT, DENSE, SPARSE] = [2_000, 60, 3_932];
-/** Every `OWN`th message is sent by the member and does not contain the word "common". */
+/** Interval at which the member sends a message that does not contain the word "common": every `OWN`th message. */
 const OWN = 97;
-/** Number of empty buckets between the two halves. */
+/** Number of empty buckets of the search index between the two halves. */
 const HOLE = 60;
-/** Last id of the older half. */
+/** Last message id of the older half. */
 const MIDDLE = 1000 + (COUNT / 2) * DENSE;
 
 let service: InProcess;
@@ -35,13 +35,13 @@ let messages: { readonly id: number; readonly content: string; readonly isOpen: 
 
 beforeAll(async () => {
   service = await startInProcess();
-  [large, small] = [await organization({}, { on: service }), await organization({}, { on: service })];
+  [large, small] = [await createOrganization({}, { on: service }), await createOrganization({}, { on: service })];
   const { db } = service.app;
-  const { owner, member, realm } = large;
+  const { owner, member, organization } = large;
   const channelOf = async (name: string, isPrivate: boolean) => {
     const parameters = { subscriptions: [{ name }], invite_only: isPrivate };
     await owner.ok('POST', '/users/me/subscriptions', parameters);
-    return (await db.channel.findFirstOrThrow({ where: { realmId: realm.id, name } })).id;
+    return (await db.channel.findFirstOrThrow({ where: { organizationId: organization.id, name } })).id;
   };
   const [open, closed] = [await channelOf('open', false), await channelOf('closed', true)];
   await member.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'open' }] });
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
                          sent_at, sent_event_id, send_token)
-    SELECT ${realm.id}, at.id, at.sender, at.channel, at.channel, 'topic', at.content, '<p>x</p>', 'test', now(), 1, 1
+    SELECT ${organization.id}, at.id, at.sender, at.channel, at.channel, 'topic', at.content, '<p>x</p>', 'test', now(), 1, 1
     FROM generate_series(1, ${COUNT}::int) AS n CROSS JOIN LATERAL (
       SELECT CASE WHEN n <= ${COUNT / 2} THEN 1000 + n::bigint * ${DENSE}
              ELSE ${MIDDLE + HOLE * BUCKET}::bigint + (n - ${COUNT / 2}) * ${SPARSE}::bigint END AS id,
@@ -61,12 +61,18 @@ beforeAll(async () => {
     SELECT setval('message_id_seq', ${MIDDLE + HOLE * BUCKET + (COUNT / 2) * SPARSE + 1})`;
   // Indexes only the messages in the middle, as if the background job had not finished.
   const middle = BigInt(MIDDLE);
-  await db.searchProgress.update({ where: { realmId: realm.id }, data: { fromId: middle + 1n, throughId: middle } });
-  for (let i = 0; i < 2; i++) await db.$executeRaw`SELECT index_messages(${realm.id}::int, 300)`;
+  await db.searchProgress.update({
+    where: { organizationId: organization.id },
+    data: { fromId: middle + 1n, throughId: middle },
+  });
+  for (let i = 0; i < 2; i++) await db.$executeRaw`SELECT index_messages(${organization.id}::int, 300)`;
   await service.app.database.runScript('VACUUM ANALYZE message');
-  const rows = await db.message.findMany({ where: { realmId: realm.id, topic: 'topic' }, orderBy: { id: 'asc' } });
+  const rows = await db.message.findMany({
+    where: { organizationId: organization.id, topic: 'topic' },
+    orderBy: { id: 'asc' },
+  });
   messages = rows.map(({ id, content, channelId }) => ({ id: Number(id), content, isOpen: channelId === open }));
-}, 120_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 const search = (word: string): NarrowTerm => ({ operator: 'search', operand: word, negated: false });
@@ -114,7 +120,7 @@ test.each([
 
 test('a page around a message has what is found on either side, from the next one on', async () => {
   const all = expected('frequent');
-  // The anchors are at both ends of buckets, in the gap between the halves, and at matches.
+  // The anchors are at both ends of index buckets, in the gap between the halves, and at matching messages.
   const ids = messages.map(({ id }) => id);
   const anchors = [
     ...[0, BUCKET, BUCKET - 1, BUCKET * 30, BUCKET * 30 - 1],
@@ -151,11 +157,11 @@ const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).fla
 const READ = /^(message|searchable_message|search_stale)(_|$)/;
 
 /** Returns how many table rows and index entries the first page of a search reads. */
-async function readFor({ member, realm }: Organization, terms: readonly NarrowTerm[], numBefore: number) {
+async function readFor({ member, organization }: Organization, terms: readonly NarrowTerm[], numBefore: number) {
   const { app } = service;
   const user = await app.db.user.findFirstOrThrow({ where: { id: member.id } });
-  const viewer = { id: user.id, realm, role: user.role, user } as unknown as Ctx['viewer'];
-  const ctx = { app, viewer, realmId: realm.id } as Ctx;
+  const viewer = { id: user.id, organization, role: user.role, user } as unknown as Ctx['viewer'];
+  const ctx = { app, work: app.work, viewer, organizationId: organization.id } as Ctx;
   const narrow = await compileNarrow(ctx, terms);
   const plans: PlanNode[] = [];
   const explaining = {
@@ -168,7 +174,7 @@ async function readFor({ member, realm }: Organization, terms: readonly NarrowTe
     },
   };
   const range = { anchor: 'newest', numBefore, numAfter: 0, includeAnchor: true } as const;
-  await selectIds({ ...ctx, app: { ...app, db: explaining } } as unknown as Ctx, narrow, range);
+  await selectIds({ ...ctx, work: { db: explaining } } as unknown as Ctx, narrow, range);
   expect(plans).toHaveLength(1);
   const scans = plans.flatMap(nodesIn).filter((node) => {
     return READ.test(node['Relation Name'] ?? '') || READ.test(node['Index Name'] ?? '');
@@ -192,15 +198,15 @@ test('a search reads nothing of another organisation', async () => {
   });
   expect(id).toBeGreaterThan(messages.at(-1)?.id ?? 0);
   await indexMessages(service.app, { least: 1 });
-  // The only message is read at the beginning of the search, in the list of few messages, and for its folded text. If the text
-  // matches, it is read once more.
+  // The search reads the only message three times: at its beginning, in the list of few messages, and for its folded text. If
+  // the text matches, it reads the message once more.
   expect(await readFor(small, [search('common')], 50)).toBe(3);
   expect(await readFor(small, [search('greetings')], 50)).toBe(4);
 });
 
 test('a search for a common word reads little more than the page that is wanted', async () => {
-  // The 10 matches are in one bucket and the two before it. About 20 entries are read in the index and in the table, and the
-  // matches once more by id.
+  // The 10 matches are in one bucket and the two before it. The search reads about 20 entries in the index and in the table,
+  // and the matches once more by id.
   expect(await readFor(large, [PUBLIC, search('common')], 10)).toBeLessThan(60);
 });
 
@@ -264,4 +270,42 @@ test('a search in a narrow finds the messages of the narrow that contain the wor
       expect([narrow, word, found.map(({ id }) => id)]).toEqual([narrow, word, wanted]);
     }
   }
-}, 120_000);
+});
+
+test('a search compares at most 32 kB of messages one by one', async () => {
+  const { owner, organization } = await createOrganization({}, { on: service });
+  const texts = [
+    'long '.repeat(2000),
+    'Длинный текст '.repeat(700),
+    '長い文章 '.repeat(1900),
+    `${'x'.repeat(9_990)} long`,
+  ];
+  const ids: number[] = [];
+  for (const content of [...texts, ...texts, ...texts, ...texts]) {
+    ids.push((await owner.ok('POST', '/messages', { type: 'direct', to: [owner.id], content })).id);
+  }
+  const found = async (query: string): Promise<number[]> => {
+    const reading = {
+      anchor: 'newest',
+      num_before: 100,
+      num_after: 0,
+      narrow: [{ operator: 'search', operand: query }],
+    };
+    return (await owner.ok('GET', '/messages', reading)).messages.map(({ id }: Json) => id);
+  };
+  /** Returns the size in bytes of the messages that the index lacks, and of those that changed since they were indexed. */
+  const unindexed = () => service.app.db.$queryRaw<{ new: bigint | null; changed: bigint | null }[]>`
+    SELECT (SELECT sum(octet_length(m.content)) FROM message m JOIN search_progress p USING (realm_id)
+            WHERE m.realm_id = ${organization.id} AND m.id > p.through_id) AS new,
+           (SELECT sum(octet_length(m.content)) FROM search_stale s
+            JOIN message m ON m.realm_id = s.realm_id AND m.id = s.message_id WHERE s.realm_id = ${organization.id}) AS changed`;
+  expect(Number((await unindexed())[0]?.new)).toBeGreaterThan(200_000);
+  expect(await found('long')).toEqual(ids.filter((_, i) => i % 4 === 0 || i % 4 === 3));
+  expect(Number((await unindexed())[0]?.new)).toBeLessThanOrEqual(32_768);
+
+  for (const [i, id] of ids.entries()) await owner.ok('PATCH', `/messages/${id}`, { content: texts[(i + 1) % 4] });
+  expect(Number((await unindexed())[0]?.changed)).toBeGreaterThan(200_000);
+  expect(await found('ДЛИННЫЙ')).toEqual(ids.filter((_, i) => i % 4 === 0));
+  expect(Number((await unindexed())[0]?.changed)).toBeLessThanOrEqual(32_768);
+  expect(await found('文章')).toEqual(ids.filter((_, i) => i % 4 === 1));
+});

@@ -2,14 +2,14 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import { shareInProcess } from '../helpers/in-process.ts';
 import type { Parameters as Fields, Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, messagesIn, say, toTopic } from '../helpers/talk.ts';
 
 const send = (person: Person, parameters: Fields) => person.rest('POST', '/messages', parameters);
 
 test.concurrent('accepts channels and users in every current and former format', async () => {
-  const { owner, member, guest } = await organization();
+  const { owner, member, guest } = await createOrganization();
   const id = await channelOf(owner, 'general', [owner, member]);
   const heard = await member.receiving();
   for (const [type, to] of [
@@ -39,7 +39,7 @@ test.concurrent('accepts channels and users in every current and former format',
 });
 
 test.concurrent('many concurrent messages are each sent once, even if some can no longer be sent', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   const open = await channelOf(owner, 'open', [owner, member]);
   const closing = await channelOf(owner, 'closing', [owner, member]);
   const heard = await owner.receiving();
@@ -57,8 +57,8 @@ test.concurrent('many concurrent messages are each sent once, even if some can n
     owner.ok('PATCH', `/users/${member.id}`, { role: 600 }),
   ]);
   const sent = answers.filter(({ status }) => status === 200);
-  // The archived channel and the change of role cause some messages to be refused, but none of the owner's messages to the
-  // channel that is not archived.
+  // Some messages are refused, because the channel is archived and a role changes meanwhile. None of the owner's messages to
+  // the other channel may be refused.
   const mustBeSent = (_: unknown, i: number) => i % 2 === 0 && i % 5 !== 0;
   for (const { content, body } of answers.filter(mustBeSent))
     expect([content, body.result]).toEqual([content, 'success']);
@@ -68,7 +68,7 @@ test.concurrent('many concurrent messages are each sent once, even if some can n
 });
 
 test.concurrent('refuses invalid messages with an error code, and sends nothing', async () => {
-  const { owner, member, guest, signUp } = await organization();
+  const { owner, member, guest, signUp } = await createOrganization();
   const open = await channelOf(owner, 'open', [owner, member]);
   const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
   const announcements = await channelOf(owner, 'announcements', [owner, member], {
@@ -160,7 +160,7 @@ test.concurrent('refuses invalid messages with an error code, and sends nothing'
   }
   // A guest can send messages only to channels to which they are subscribed.
   expect((await send(guest, to(open))).status).toBe(400);
-  const stranger = await organization();
+  const stranger = await createOrganization();
   expect((await send(stranger.owner, { type: 'direct', to: [member.id], content: 'c' })).body.msg).toBe(
     `Invalid user ID ${member.id}`,
   );
@@ -169,7 +169,7 @@ test.concurrent('refuses invalid messages with an error code, and sends nothing'
 });
 
 test.concurrent('truncates long texts, and removes surrounding whitespace', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   const id = await channelOf(owner, 'general', [owner]);
   const heard = await owner.receiving({
     client_capabilities: { notification_settings_null: true, empty_topic_name: true },
@@ -186,7 +186,7 @@ test.concurrent('truncates long texts, and removes surrounding whitespace', asyn
 });
 
 test.concurrent('sends each recipient their own flags, and the local id only to the queue of the sender', async () => {
-  const { owner, member, guest, moderator } = await organization();
+  const { owner, member, guest, moderator } = await createOrganization();
   const id = await channelOf(owner, 'general', [owner, member, guest]);
   const queue = await owner.register({ fetch_event_types: [] });
   const [other, ofMember, ofGuest, ofModerator] = await Promise.all([
@@ -221,7 +221,7 @@ test.concurrent('sends each recipient their own flags, and the local id only to 
 });
 
 test.concurrent('filters the messages of a queue by its narrow, live and on replay', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   const [one, two] = [await channelOf(owner, 'One', [owner, member]), await channelOf(owner, 'two', [owner, member])];
   const narrows: readonly (readonly [Json, readonly string[]])[] = [
     [[['stream', 'one']], ['a', 'b']],
@@ -260,7 +260,7 @@ test.concurrent('filters the messages of a queue by its narrow, live and on repl
 
 test('ids follow the order of events, also for concurrent senders, and an archived channel gets no message', async () => {
   await using server = await shareInProcess();
-  const { owner, member, moderator } = await organization({}, { on: server });
+  const { owner, member, moderator } = await createOrganization({}, { on: server });
   const id = await channelOf(owner, 'busy', [owner, member, moderator]);
   const secret = await channelOf(owner, 'secret', [owner, member], { invite_only: true });
   const heard = await owner.receiving();
@@ -304,7 +304,7 @@ test('ids follow the order of events, also for concurrent senders, and an archiv
 
 test('finds a sent message after a lost reply of the database, and sends none twice', async () => {
   await using server = await shareInProcess();
-  const { owner } = await organization({}, { on: server });
+  const { owner } = await createOrganization({}, { on: server });
   const id = await channelOf(owner, 'general', [owner]);
   await say(owner, id, 'topic', 'first');
   const heard = await owner.receiving();
@@ -324,17 +324,17 @@ test('finds a sent message after a lost reply of the database, and sends none tw
 
 test('retries after a conflict with the current sender, whose image is shown as each recipient can see it', async () => {
   await using server = await shareInProcess();
-  const { owner, member, moderator } = await organization({}, { on: server });
+  const { owner, member, moderator } = await createOrganization({}, { on: server });
   const id = await channelOf(owner, 'general', [owner, moderator]);
   for (const person of [member, moderator]) await say(person, id, 'topic', 'first');
   const { db } = server.app;
-  /** Sends a message, and runs an act between its check and the statement that sends it. */
+  /** Sends a message. Runs `meanwhile` after the message was checked and before the statement that sends it. */
   const sendingLate = async (person: Person, meanwhile: () => Promise<unknown>) => {
     let happened = false;
     const mend = aroundStatements(server.app, async (run, sql) => {
       if (sql.includes('write_messages')) {
         happened = true;
-        // The act runs only once.
+        // Runs `meanwhile` only once.
         mend();
         await meanwhile();
       }
@@ -359,7 +359,7 @@ test('retries after a conflict with the current sender, whose image is shown as 
 });
 
 test.concurrent("does not count the service's own bot as a user", async () => {
-  const { owner, member, guest, other } = await organization({ other: 'guest' });
+  const { owner, member, guest, other } = await createOrganization({ other: 'guest' });
   const state = await owner.register();
   const bot = state.cross_realm_bots[0].user_id;
   const id = await channelOf(owner, 'general', [owner]);
@@ -375,8 +375,8 @@ test.concurrent("does not count the service's own bot as a user", async () => {
   const { users } = await owner.query('{ users(first: 100) { edges { node { databaseId } } } }');
   const listed = [members.map(({ user_id }: Json) => user_id), users.edges.map(({ node }: Json) => node.databaseId)];
   for (const ids of listed) expect(ids).not.toContain(bot);
-  // Users can reply to the bot. For the permission to send direct messages, the bot is not one of the recipients of whom one
-  // must hold it.
+  // Users can reply to the bot. The permission for direct messages must be held by at least one recipient, and the bot does not
+  // count as one.
   await member.ok('POST', '/messages', { type: 'direct', to: [bot], content: 'thank you' });
   await owner.ok('PATCH', '/realm', {
     direct_message_permission_group: { new: state.realm_can_add_subscribers_group },
@@ -392,15 +392,18 @@ test.concurrent("does not count the service's own bot as a user", async () => {
 test('an unsent message that would have followed its topic is not reported as partially done', async () => {
   await using server = await shareInProcess();
   const { app } = server;
-  const { owner, member, realm } = await organization({}, { on: server });
+  const { owner, member, organization } = await createOrganization({}, { on: server });
   const id = await channelOf(owner, 'general', [owner, member]);
   // The message starts a topic, which the sender then follows.
   const { promise: enough, resolve: end } = Promise.withResolvers<void>();
-  const line = Array.from({ length: 300 }, () => app.database.permits.run(realm.id, () => enough));
+  const line = Array.from({ length: 300 }, () => app.database.permits.run(organization.id, () => enough));
   const answers = Promise.allSettled(line);
-  const sent = await member.tryMutation('sendMessage', { to: toTopic(id, 'new'), content: 'hello' });
+  const sent = await member.graphql(
+    'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename } }',
+    { input: { to: toTopic(id, 'new'), content: 'hello' } },
+  );
   end();
   await answers;
-  expect(sent.message).toBe('The service is unavailable; nothing was changed, please try again');
+  expect(sent.errors?.[0].message).toBe('The service is unavailable; nothing was changed, please try again');
   await member.mutate('sendMessage', { to: toTopic(id, 'new'), content: 'hello' }, '__typename');
 });

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess, startInProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, messagesIn } from '../helpers/talk.ts';
 
-// Tests the statement that concurrent messages of several organizations share. Its result must be that of separate statements.
+// Tests the SQL statement that sends concurrent messages of several organizations. Its result must equal that of separate
+// statements.
 
 const { DATABASE_URL } = process.env;
 
@@ -24,12 +25,12 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 /** Creates an organization with a user, a channel with one message, and a queue. */
 async function scene(on = server) {
-  const { owner, administrator, realm } = await organization({}, { on });
+  const { owner, administrator, organization } = await createOrganization({}, { on });
   const to = await channelOf(owner, 'square', [owner]);
   await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'first' });
   const { queue_id, last_event_id } = await owner.register({ fetch_event_types: [] });
   return {
-    ...{ owner, administrator, realm, to },
+    ...{ owner, administrator, organization, to },
     async heard() {
       const events = messagesIn(await owner.poll(queue_id, last_event_id, { dontBlock: true }));
       return events.map(({ id, message }) => ({ event: id - last_event_id, content: message.content }));
@@ -41,7 +42,7 @@ async function scene(on = server) {
 
 const scenes = (count: number, on = server) => Promise.all(Array.from({ length: count }, () => scene(on)));
 
-/** Returns how many statements for several organizations run during `work`. */
+/** Returns how many statements that send messages of several organizations run during `work`. */
 async function sharedDuring(work: () => Promise<unknown>): Promise<number> {
   let shared = 0;
   const mend = aroundStatements(server.app, (run, sql, values) => {
@@ -72,8 +73,8 @@ test('a failure in one organization does not affect the others', async () => {
   const [first, ...others] = all;
   const { owner, administrator, to, say } = first ?? (await scene());
   const closed = await channelOf(owner, 'closed', [owner]);
-  // Archives the channel after the message was prepared and before the statement runs. Another account does it: while the process
-  // is overloaded, a second request of the sender would wait for the first one.
+  // Archives the channel after the message was prepared and before the statement runs. Another account archives it: while the
+  // process is overloaded, a second request of the sender would wait for the first one.
   const mend = aroundStatements(server.app, async (run, sql, values) => {
     if (!isShared(sql, values)) return run();
     mend();
@@ -91,7 +92,9 @@ test('a failure in one organization does not affect the others', async () => {
   expect((await first?.heard())?.map(({ content }) => content)).toEqual(['in time']);
 });
 
-/** Errors of a message, by code: those that the shared statement expects, and one that it does not. */
+/**
+ * Errors with which the database refuses a message, by code: those that the shared statement expects, and one that it does not.
+ */
 const REFUSALS = {
   data: '22023',
   constraint: '23514',
@@ -190,7 +193,7 @@ function holdFirst({ app }: InProcess) {
 }
 
 test.skipIf(DATABASE_URL === undefined)('a slow statement does not delay later messages', async () => {
-  await using database = await createDatabase(DATABASE_URL ?? '');
+  await using database = await createMigratedDatabase(DATABASE_URL ?? '');
   await using service = await startInProcess({
     env: { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) },
   });
@@ -211,7 +214,7 @@ test('messages that would wait are batched', async () => {
   await expect.poll(() => sent.length).toBe(1);
   for (const { say } of others) {
     replies.push(say('later'));
-    // Waits longer than a message waits for its batch.
+    // Waits longer than the service waits for further messages of a batch.
     await sleep(20);
   }
   await sleep(50);
@@ -222,7 +225,10 @@ test('messages that would wait are batched', async () => {
   expect(sent.length).toBeLessThan(4);
 });
 
-/** Locks that another session holds: on the log, for which all writes of an organization wait, or on its channels. */
+/**
+ * Statements with which another session locks rows of an organization: its event counter, for which all writes of the
+ * organization wait, or its channels.
+ */
 const HELD = {
   'whose log': 'SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE',
   'one of whose channels': 'SELECT FROM channel WHERE realm_id = $1 FOR UPDATE',
@@ -231,7 +237,7 @@ const HELD = {
 test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
   'an organization %s another session holds waits alone, and is sent afterwards',
   async ([, hold]) => {
-    await using database = await createDatabase(DATABASE_URL ?? '');
+    await using database = await createMigratedDatabase(DATABASE_URL ?? '');
     await using service = await startInProcess({
       env: { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) },
     });
@@ -239,7 +245,7 @@ test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('BEGIN');
-    await holder.query(hold, [held?.realm.id]);
+    await holder.query(hold, [held?.organization.id]);
     let isSent = false;
     const waiting = held?.say('after').then(({ status }) => {
       isSent = true;

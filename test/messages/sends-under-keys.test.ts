@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { deleteExpired } from '../../src/messages/retention/service.ts';
-import { createDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../helpers/database.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { type Person, Visitor } from '../helpers/person.ts';
 import { WAYS, ways } from '../helpers/send-ways.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
@@ -19,11 +19,11 @@ let database: TestDatabase | undefined;
 let first: InProcess;
 let other: InProcess;
 beforeAll(async () => {
-  if (DATABASE_URL !== undefined) database = await createDatabase(DATABASE_URL);
+  if (DATABASE_URL !== undefined) database = await createMigratedDatabase(DATABASE_URL);
   const env = database === undefined ? {} : { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) };
   first = await startInProcess({ env });
   other = database === undefined ? first : await startInProcess({ env });
-}, 60_000);
+});
 afterAll(async () => {
   for (const node of new Set([first, other])) await node[Symbol.asyncDispose]();
   await database?.[Symbol.asyncDispose]();
@@ -34,20 +34,23 @@ const atOther = ({ host, authorization }: Person) => new Visitor({ url: other.ur
 
 /** Creates an organization whose users automatically follow topics that they start. */
 async function scene() {
-  const { owner, member, realm } = await organization({}, { on: first });
+  const { owner, member, organization } = await createOrganization({}, { on: first });
   const to = await channelOf(owner, 'square', [owner, member]);
   await owner.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
   await owner.ok('PATCH', '/realm', { message_content_edit_limit_seconds: '"unlimited"' });
-  return { owner, member, realm, to };
+  return { owner, member, organization, to };
 }
 
 const recordOf = (key: string) => first.app.db.idempotencyRecord.findFirst({ where: { key } });
 const newestOf = async ({ id }: { readonly id: number }) =>
-  Number((await first.app.db.message.findFirstOrThrow({ where: { realmId: id }, orderBy: { id: 'desc' } })).id);
+  Number((await first.app.db.message.findFirstOrThrow({ where: { organizationId: id }, orderBy: { id: 'desc' } })).id);
 
 type Scene = Awaited<ReturnType<typeof scene>>;
 
-/** Later changes of a message, of the place to which it was sent, or of its readers. */
+/**
+ * Changes that happen after a message was sent: of the message, of the channel or conversation to which it was sent, or of its
+ * readers.
+ */
 const CHANGES: Readonly<Record<string, (at: Scene, id: number) => Promise<unknown>>> = {
   'was edited': ({ owner }, id) => owner.ok('PATCH', `/messages/${id}`, { content: 'something else' }),
   'was moved': async ({ owner }, id) => {
@@ -68,7 +71,7 @@ const CHANGES: Readonly<Record<string, (at: Scene, id: number) => Promise<unknow
     owner.ok('DELETE', `/users/${member.id}`, { actions: { delete_profile: true, delete_messages: true } }),
 };
 
-/** The ways to send, and one whose reply contains the message itself. */
+/** All APIs with which a test sends, and a GraphQL document whose reply contains the message itself. */
 const SELECTIONS: typeof ways = [
   ...ways,
   [
@@ -86,41 +89,41 @@ test.for(CASES)('%s: a repetition gets the first reply if the message %s', async
   const message = { to: at.to, topic: 'mine', content: 'once', key: randomUUID() };
   const reply = await sayUnder(at.owner, message);
   expect(reply).toMatchObject({ isSent: true });
-  await change(at, await newestOf(at.realm));
+  await change(at, await newestOf(at.organization));
   const { count } = first.app.db.message;
-  const before = await count({ where: { realmId: at.realm.id } });
+  const before = await count({ where: { organizationId: at.organization.id } });
   for (const who of [at.owner, atOther(at.owner)]) expect(await sayUnder(who, message)).toEqual(reply);
-  expect(await count({ where: { realmId: at.realm.id } })).toBe(before);
+  expect(await count({ where: { organizationId: at.organization.id } })).toBe(before);
 });
 
 test.for(ways)('%s: facts are stored, and deleted with their user', async ([, sayUnder]) => {
-  const { owner, member, realm, to } = await scene();
+  const { owner, member, organization, to } = await scene();
   await member.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
   const key = randomUUID();
   await sayUnder(member, { to, topic: 'mine', content: 'secret', key });
   const [policy] = await first.app.db.event.findMany({
-    where: { realmId: realm.id },
+    where: { organizationId: organization.id },
     orderBy: { id: 'desc' },
     take: 1,
   });
-  const facts = { id: await newestOf(realm), position: Number(policy?.id), newPolicy: 3 };
+  const facts = { id: await newestOf(organization), position: Number(policy?.id), newPolicy: 3 };
   expect(await recordOf(key)).toMatchObject({ result: facts });
   await owner.ok('DELETE', `/users/${member.id}`, { actions: { delete_profile: true } });
   expect(await recordOf(key)).toBeNull();
 });
 
 test.for(ways)('%s: concurrent requests at both nodes send one message', async ([, sayUnder]) => {
-  const { owner, realm, to } = await scene();
+  const { owner, organization, to } = await scene();
   const message = { to, topic: 'mine', content: 'once', key: randomUUID() };
   const clients = [owner, atOther(owner), owner, atOther(owner), owner, atOther(owner)];
   const replies = await Promise.all(clients.map((who) => sayUnder(who, message)));
   expect(replies[0]).toMatchObject({ isSent: true });
   for (const reply of replies) expect(reply).toEqual(replies[0]);
-  expect(await first.app.db.message.count({ where: { realmId: realm.id, topic: 'mine' } })).toBe(1);
+  expect(await first.app.db.message.count({ where: { organizationId: organization.id, topic: 'mine' } })).toBe(1);
 });
 
 describe('with nodes of the previous version', () => {
-  /** Replies as such nodes stored them. */
+  /** Replies in the format in which nodes of the previous version stored them. */
   const STORED: Json = {
     REST: { id: 7, automatic_new_visibility_policy: 2 },
     GraphQL: { sent: { __typename: 'SendMessagePayload', position: 9, again: 9, newTopicVisibility: 'UNMUTED' } },
@@ -139,7 +142,8 @@ describe('with nodes of the previous version', () => {
   });
 
   /**
-   * Runs `send_messages` as such a node does: with the text of the reply, in which 71 stands for the id and 72 for the position.
+   * Runs `send_messages` as a node of the previous version does. It passes the text of the reply, in which 71 stands for the
+   * message id and 72 for the position.
    *
    * @returns The row of the message, if there is one.
    */
@@ -156,7 +160,7 @@ describe('with nodes of the previous version', () => {
     return row;
   }
 
-  /** Sends a message under a key. @returns The input that the statement got. */
+  /** Sends a message under an idempotency key. @returns The input of the statement that sends it. */
   async function givenFor(owner: Person, to: number, topic: string, key: string): Promise<Json> {
     const given: Json[] = [];
     const mend = aroundStatements(first.app, (run, sql, values) => {
@@ -174,19 +178,19 @@ describe('with nodes of the previous version', () => {
   }
 
   test('they send messages and repeat replies', async () => {
-    const { owner, realm, to } = await scene();
+    const { owner, organization, to } = await scene();
     await say(owner, to, 'known');
     const given = await givenFor(owner, to, 'known', randomUUID());
     const draft = { key: randomUUID(), reply: '{"sent":{"id":71,"position":72}}' };
-    const sent = await sendAsBefore(realm, given, draft);
+    const sent = await sendAsBefore(organization, given, draft);
     const reply = JSON.stringify({ sent: { id: Number(sent?.message_id), position: Number(sent?.event_id) } });
     expect(sent).toMatchObject({ reply });
     expect(await recordOf(draft.key)).toMatchObject({ result: reply });
-    expect(await sendAsBefore(realm, given, draft)).toMatchObject({ message_id: null, reply });
+    expect(await sendAsBefore(organization, given, draft)).toMatchObject({ message_id: null, reply });
   });
 
   test('they send several messages by one call, and messages of several organizations', async () => {
-    const { owner, realm, to } = await scene();
+    const { owner, organization, to } = await scene();
     await say(owner, to, 'known');
     const given = await givenFor(owner, to, 'known', randomUUID());
     const { kept, ...plain } = given;
@@ -199,7 +203,7 @@ describe('with nodes of the previous version', () => {
     const key = randomUUID();
     const four = [message({ kept: text(key) }), message(), message(), message()];
     const rows = await first.app.db.$queryRaw<Json[]>`
-      SELECT * FROM send_messages(${realm.id}::int, ${JSON.stringify(four)}::jsonb, false) ORDER BY place`;
+      SELECT * FROM send_messages(${organization.id}::int, ${JSON.stringify(four)}::jsonb, false) ORDER BY place`;
     expect(rows).toHaveLength(4);
     const reply = JSON.stringify({ id: Number(rows[0]?.message_id), position: Number(rows[0]?.event_id) });
     expect(rows[0]).toMatchObject({ reply });
@@ -208,19 +212,22 @@ describe('with nodes of the previous version', () => {
     await say(other.owner, other.to, 'known');
     const { kept: _, ...ofOther } = await givenFor(other.owner, other.to, 'known', randomUUID());
     const organizations = [
-      { realm_id: realm.id, messages: [message(), message()] },
-      { realm_id: other.realm.id, messages: [{ ...ofOther, send_token: String(--token) }] },
+      { realm_id: organization.id, messages: [message(), message()] },
+      { realm_id: other.organization.id, messages: [{ ...ofOther, send_token: String(--token) }] },
     ];
     const shared = await first.app.db.$queryRaw<Json[]>`
       SELECT realm_id, place FROM send_messages_of_many(${JSON.stringify(organizations)}::jsonb) ORDER BY realm_id, place`;
     expect(shared).toEqual([
-      { realm_id: realm.id, place: 1 },
-      { realm_id: realm.id, place: 2 },
-      { realm_id: other.realm.id, place: 1 },
+      { realm_id: organization.id, place: 1 },
+      { realm_id: organization.id, place: 2 },
+      { realm_id: other.organization.id, place: 1 },
     ]);
   });
 
-  /** Drafts of a repetition. `again` is the reply for a message that set no policy, `withPolicy` for one that set 3. */
+  /**
+   * Stored texts of a reply, by API: `draft`, with placeholders for the message id and the position. `again` is the expected
+   * repeated reply for a message that set no visibility policy, `withPolicy` for a message that set policy 3.
+   */
   const DRAFTS = {
     REST: {
       draft: '{"id":71}',
@@ -240,11 +247,11 @@ describe('with nodes of the previous version', () => {
   };
 
   test.for(Object.entries(DRAFTS))('%s: they render replies from facts', async ([, { draft, again, withPolicy }]) => {
-    const { owner, realm, to } = await scene();
+    const { owner, organization, to } = await scene();
     for (const expected of [withPolicy, again]) {
       const key = randomUUID();
       const given = await givenFor(owner, to, 'new', key);
-      const repeated = await sendAsBefore(realm, { ...given, policy: undefined }, { key, reply: draft });
+      const repeated = await sendAsBefore(organization, { ...given, policy: undefined }, { key, reply: draft });
       const reply = repeated && (JSON.parse(repeated.reply) as Json);
       expect(reply).toEqual(expected((await recordOf(key))?.result as Json));
     }

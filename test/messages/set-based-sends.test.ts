@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { type Json, send } from '../helpers/http.ts';
 import { type InProcess, shareInProcess, startInProcess } from '../helpers/in-process.ts';
 import { operationBody, type Parameters, type Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, toTopic } from '../helpers/talk.ts';
 
-// Tests the set-based statement that writes batched messages. It must write the rows that the statement for single messages
-// writes.
+// Tests the set-based SQL statement that writes batched messages. It must write the same rows as the statement for single
+// messages.
 
 const { DATABASE_URL } = process.env;
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Returns the input that the statement got for each message that was sent during `work`. */
+/** Returns the input that the SQL statement received for each message that was sent during `work`. */
 async function givenFor(work: () => Promise<unknown>, { app }: InProcess = server): Promise<Json[]> {
   const given: Json[] = [];
   const mend = aroundStatements(app, (run, sql, values) => {
@@ -33,7 +33,7 @@ async function givenFor(work: () => Promise<unknown>, { app }: InProcess = serve
   return given;
 }
 
-/** Returns a copy of the input with new idempotency keys and tokens, as for new messages. */
+/** Returns a copy of the statement's input with new idempotency keys and tokens, as for new messages. */
 const anew = (given: readonly Json[]): Json[] =>
   given.map(({ kept, send_token, ...message }) => ({
     ...message,
@@ -44,7 +44,7 @@ const anew = (given: readonly Json[]): Json[] =>
 /**
  * Runs the set-based statement for some messages.
  *
- * @returns The written messages in order. Empty if one of the messages does not qualify for the statement.
+ * @returns The written messages in order. Empty if the statement does not support one of the messages.
  */
 async function sendTogether({ id }: { readonly id: number }, messages: readonly Json[]): Promise<Json[]> {
   const rows = await server.app.db.$queryRaw<Json[]>`
@@ -57,13 +57,13 @@ async function sendTogether({ id }: { readonly id: number }, messages: readonly 
 const under = (key: string) => ({ headers: { 'idempotency-key': key } });
 
 async function scene(on = server) {
-  const { owner, member, realm, signUp } = await organization({}, { on });
+  const { owner, member, organization, signUp } = await createOrganization({}, { on });
   const to = await channelOf(owner, 'square', [owner, member]);
   const say = (message: Parameters) => owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', ...message });
   const sayUnder = (key: string, message: Parameters = {}) =>
     owner.rest('POST', '/messages', { type: 'channel', to, topic: 'a', content: key, ...message }, under(key));
   await say({ content: 'first' });
-  return { owner, member, realm, to, signUp, say, sayUnder };
+  return { owner, member, organization, to, signUp, say, sayUnder };
 }
 
 /** Sends a message over GraphQL. @returns The response, which contains the log position. */
@@ -77,8 +77,8 @@ async function sayByGraphQL(person: Person, key: string, to: number, content: st
 }
 
 /**
- * Returns the data written for an organization's last messages with these keys, without the values that differ for each
- * message.
+ * Returns the data written for an organization's last messages with these idempotency keys. Omits the values that differ for
+ * each message.
  */
 async function lastWritten({ id }: { readonly id: number }, keys: readonly string[]): Promise<Json[]> {
   const { db } = server.app;
@@ -101,7 +101,7 @@ async function lastWritten({ id }: { readonly id: number }, keys: readonly strin
 }
 
 test('batched messages are written like single ones', async () => {
-  const { owner, member, realm, to, say, sayUnder } = await scene();
+  const { owner, member, organization, to, say, sayUnder } = await scene();
   const hidden = await channelOf(owner, 'hidden', [owner, member], { privacy: 'invite_only' });
   await member.ok('POST', '/users/me/alert_words', { alert_words: ['fire'] });
   await member.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'so that @**topic** is somebody' });
@@ -114,8 +114,7 @@ test('batched messages are written like single ones', async () => {
     { type: 'direct', to: [member.id], content: `${name} and fire` },
     { type: 'direct', to: [owner.id], content: 'a note' },
   ];
-  // Sends a first message to each location, because a message that starts a topic or conversation does not qualify for the
-  // statement.
+  // Sends a first message to each location, because the statement does not support messages that start a topic or conversation.
   for (const message of everywhere) await say({ ...message, content: 'before' });
   const keys = [...everywhere.keys(), 'position'].map((key) => `alone ${key}`);
   const given = await givenFor(async () => {
@@ -124,14 +123,14 @@ test('batched messages are written like single ones', async () => {
     }
     expect(await sayByGraphQL(owner, 'alone position', to, 'told')).toMatchObject({ __typename: 'SendMessagePayload' });
   });
-  const alone = await lastWritten(realm, keys);
+  const alone = await lastWritten(organization, keys);
   expect(alone.map(({ message }) => message.content)).toEqual([...everywhere.map(({ content }) => content), 'told']);
   expect(alone.map(({ reply }) => reply)).toEqual(alone.map(() => '{"id": id, "position": position}'));
 
-  const written = await sendTogether(realm, anew(given));
+  const written = await sendTogether(organization, anew(given));
   expect(written.map(({ place }) => place)).toEqual(keys.map((_, i) => i + 1));
   const together = await lastWritten(
-    realm,
+    organization,
     keys.map((key) => `again ${key}`),
   );
   expect(together).toEqual(alone);
@@ -141,9 +140,7 @@ test('batched messages are written like single ones', async () => {
   }
 });
 
-/**
- * Properties with which a message does not qualify for the set-based statement. Each function adds the property to an input.
- */
+/** Properties of messages that the set-based statement does not support. Each function returns an input with the property. */
 const OTHERS: Readonly<Record<string, (given: Json, at: Awaited<ReturnType<typeof scene>>) => unknown>> = {
   'may have been sent already': (given) => ({ ...given, repeated: true }),
   'sets a policy': (given, { owner }) => ({
@@ -158,11 +155,11 @@ const OTHERS: Readonly<Record<string, (given: Json, at: Awaited<ReturnType<typeo
     return { ...given, sender_role: 400, payload: { ...given.payload, sender: { ...sender, id: gone.id } } };
   },
   'is for a channel as it was': (given) => ({ ...given, channel_version: '1' }),
-  'is for a channel that is archived': async (given, { owner, realm }) => {
+  'is for a channel that is archived': async (given, { owner, organization }) => {
     const archived = await channelOf(owner, 'archived', [owner]);
     await owner.ok('DELETE', `/streams/${archived}`);
     const [row] = await server.app.db.$queryRaw<Json[]>`
-      SELECT xmin::text AS version FROM channel WHERE realm_id = ${realm.id} AND id = ${archived}`;
+      SELECT xmin::text AS version FROM channel WHERE realm_id = ${organization.id} AND id = ${archived}`;
     return { ...given, channel_id: archived, channel_version: row?.version, subscription_version: null };
   },
   'is for a channel of another organisation': async (given) => {
@@ -197,15 +194,17 @@ test.for(Object.entries(OTHERS))('a message that %s disqualifies its batch', asy
   const messages = anew(given);
   const [one, two, three, four] = messages as [Json, Json, Json, Json];
   const altered = (await alter(three, at)) as Json;
-  const written = () => server.app.db.message.count({ where: { realmId: at.realm.id } });
-  const counter = () => server.app.db.eventCounter.findUniqueOrThrow({ where: { realmId: at.realm.id } });
+  const written = () => server.app.db.message.count({ where: { organizationId: at.organization.id } });
+  const counter = () => server.app.db.eventCounter.findUniqueOrThrow({ where: { organizationId: at.organization.id } });
   const before = [await written(), await counter()];
-  expect(await sendTogether(at.realm, [one, two, altered, four])).toEqual([]);
+  expect(await sendTogether(at.organization, [one, two, altered, four])).toEqual([]);
   expect([await written(), await counter()]).toEqual(before);
-  expect(await sendTogether(at.realm, messages)).toHaveLength(4);
+  expect(await sendTogether(at.organization, messages)).toHaveLength(4);
 });
 
-/** Locks that another session holds, and for each of three organizations whether its messages are sent meanwhile. */
+/**
+ * Statements with which another session locks rows. For each of three organizations, whether its messages are sent meanwhile.
+ */
 const HELD: Readonly<Record<string, readonly [sql: string, isSent: readonly boolean[]]>> = {
   'the log of one': ['SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE', [false, true, true]],
   'a channel of one': ['SELECT FROM channel WHERE realm_id = $1 FOR UPDATE', [false, true, true]],
@@ -216,28 +215,32 @@ const HELD: Readonly<Record<string, readonly [sql: string, isSent: readonly bool
 test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
   'if another session holds %s, messages that need it are skipped, and the others are sent',
   async ([, [hold, isSent]]) => {
-    await using database = await createDatabase(DATABASE_URL ?? '');
+    await using database = await createMigratedDatabase(DATABASE_URL ?? '');
     await using service = await startInProcess({
       env: { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) },
     });
     const all = [await scene(service), await scene(service), await scene(service)];
     const batches = [];
-    for (const { realm, sayUnder } of all) {
+    for (const { organization, sayUnder } of all) {
       const given = await givenFor(async () => {
         for (const key of ['1', '2']) await sayUnder(key);
       }, service);
-      batches.push({ realm_id: realm.id, messages: anew(given) });
+      batches.push({ realm_id: organization.id, messages: anew(given) });
     }
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('BEGIN');
-    await holder.query(hold, hold.includes('$1') ? [all[0]?.realm.id] : []);
+    await holder.query(hold, hold.includes('$1') ? [all[0]?.organization.id] : []);
     const sending = service.app.db.$queryRaw<Json[]>`
       SELECT * FROM write_messages(${JSON.stringify(batches)}::jsonb)`;
     const rows = await sending.finally(() => holder.end());
-    const sent = all.map(({ realm }) => rows.filter((row) => row.realm_id === realm.id).map(({ place }) => place));
+    const sent = all.map(({ organization }) =>
+      rows.filter((row) => row.realm_id === organization.id).map(({ place }) => place),
+    );
     expect(sent).toEqual(isSent.map((is) => (is ? [1, 2] : [])));
-    const counts = all.map(({ realm }) => service.app.db.message.count({ where: { realmId: realm.id } }));
+    const counts = all.map(({ organization }) =>
+      service.app.db.message.count({ where: { organizationId: organization.id } }),
+    );
     expect(await Promise.all(counts)).toEqual(isSent.map((is) => (is ? 5 : 3)));
   },
 );

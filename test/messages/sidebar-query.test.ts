@@ -5,7 +5,8 @@ import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { FIRST_SCREEN, fillOrganization, LARGE } from '../helpers/large-organization.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
+import { toTopic } from '../helpers/talk.ts';
 
 const MESSAGE = 'databaseId content sender { fullName }';
 const UNREAD = `unreadCount unreadMentionCount firstUnread { ${MESSAGE} }`;
@@ -32,7 +33,7 @@ beforeAll(async () => {
   // With this setting, a resolver that does not pass on `...query` fails instead of running one query per row.
   (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
   service = await shareInProcess({ counts: true });
-  people = await organization({}, { on: service });
+  people = await createOrganization({}, { on: service });
   const { owner, member, guest } = people;
   channelId = await channelOf(owner, 'general', [owner, member, guest]);
 });
@@ -72,7 +73,7 @@ describe('the sidebar of a chat in one request', () => {
       lastMessage: { content: 'hello' },
     });
 
-    await member.mutate('markTopicAsRead', { channelId, topic: 'LUNCH' }, 'readCount');
+    await member.mutate('markTopicAsRead', toTopic(channelId, 'LUNCH'), 'readCount');
     const after = await member.query(SIDEBAR);
     expect(topicsIn(after, 'general')[1]).toMatchObject({ unreadCount: 0, firstUnread: null });
     expect(after.subscriptions.nodes[0]).toMatchObject({ unreadCount: 1, unreadMentionCount: 0 });
@@ -83,8 +84,8 @@ describe('the sidebar of a chat in one request', () => {
 
   test('takes as many statements for many objects as for few', async () => {
     const { owner, member, guest, administrator, moderator } = people;
-    // Returns the shortest of three runs, because the two longer ones can include statements for messages that are still being
-    // delivered.
+    // Returns the statements of the run with the fewest, out of three runs. The other runs can include statements for messages
+    // that are still being delivered.
     const statements = async (): Promise<string[]> => {
       const runs: string[][] = [];
       for (let i = 0; i < 3; i++) runs.push(await service.queriesOf(() => member.query(SIDEBAR)));
@@ -109,14 +110,14 @@ describe('the sidebar of a chat in one request', () => {
 
 describe('the first screen of a large organisation', () => {
   test('is one permitted request, with as many statements as that of a small one', async () => {
-    const small = await organization({}, { on: service });
-    const large = await organization({}, { on: service });
+    const small = await createOrganization({}, { on: service });
+    const large = await createOrganization({}, { on: service });
     const run = (sql: string, parameters: readonly unknown[]) => service.app.db.$executeRawUnsafe(sql, ...parameters);
     const general = await channelOf(small.owner, 'general', [small.owner, small.member]);
     await say(small.owner, general, 'lunch', 'hello');
     await write(small.owner, [small.member], 'hello');
     await fillOrganization(run, {
-      ...{ realmId: large.realm.id, readerId: large.member.id, senderId: large.owner.id },
+      ...{ organizationId: large.organization.id, readerId: large.member.id, senderId: large.owner.id },
     });
     const statements = async (person: Person): Promise<string[]> => {
       const runs: string[][] = [];
@@ -134,7 +135,7 @@ describe('the first screen of a large organisation', () => {
       expect([unreadCount, channel.topics.nodes.length]).toEqual([LARGE.topicsEach, 5]);
     }
     expect(screen.directConversations.nodes).toHaveLength(LARGE.conversations);
-    // The page has the first unread message and the 50 messages after it, but no older ones.
+    // The page contains the first unread message and the 50 messages after it, but no older ones.
     expect(screen.messages.nodes).toHaveLength(51);
   });
 });
@@ -195,13 +196,13 @@ describe('a lookup by id finds', () => {
       channel(by: { name: "general" }) { ownSubscription { id } }
       subscriptions(first: 100) { nodes { id channel { name } } }
       userTopics { nodes { id } }
-      messages(anchor: { messageId: "${globalId('Message', id)}" }, first: 0) { nodes { reactions { id } topic { id } } }
+      messages(anchor: { messageId: "${globalId('Message', id)}" }, countAfter: 0) { nodes { reactions { id } topic { id } } }
     }`);
     const { status } = await owner.mutate('setStatus', { text: 'busy' }, 'status { id text }');
     expect(status).toEqual({ id: shown.viewer.status.id, text: 'busy' });
     const { settings, user } = await owner.mutate(
       'updateSettings',
-      { enterSends: true },
+      { settings: { enterSends: true } },
       'settings { id } user { status { id } unreadCounts { id } }',
     );
     expect([settings, user.status, user.unreadCounts]).toEqual([
@@ -212,11 +213,11 @@ describe('a lookup by id finds', () => {
     const ofGeneral = shown.subscriptions.nodes.find(({ channel }: Json) => channel.name === 'general');
     expect(ofGeneral.id).toBe(shown.channel.ownSubscription.id);
     const [{ reactions, topic }] = shown.messages.nodes;
-    // Each object with its type, and whether another user can see it.
+    // Objects on the screen, each with its type, and whether another user can see it too.
     for (const [object, typename, seesToo] of [
       [shown.organization, 'Organization', true],
       [shown.ownSettings, 'UserSettings', false],
-      [shown.userSettingsDefaults, 'UserSettingsDefaults', true],
+      [shown.userSettingsDefaults, 'UserSettings', true],
       [shown.viewer.unreadCounts, 'UnreadCounts', false],
       [shown.viewer.status, 'UserStatus', true],
       [ofGeneral, 'ChannelSubscription', false],
@@ -234,7 +235,11 @@ describe('a lookup by id finds', () => {
   test('a reaction, for users who can read its message', async () => {
     const { owner, member, guest } = people;
     const id = await write(owner, [member], 'between us two');
-    const { reaction } = await member.mutate('addReaction', { messageId: id, emojiName: 'octopus' }, 'reaction { id }');
+    const { reaction } = await member.mutate(
+      'addReaction',
+      { messageId: id, emoji: { name: 'octopus' } },
+      'reaction { id }',
+    );
     expect(await find(owner, reaction.id)).toEqual({ __typename: 'Reaction' });
     expect(await find(guest, reaction.id)).toBeNull();
   });

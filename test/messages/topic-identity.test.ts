@@ -8,7 +8,7 @@ import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { type Migrated, migratedDatabase } from '../helpers/migrated.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
 import { channelOf, say, toTopic } from '../helpers/talk.ts';
 
@@ -18,7 +18,7 @@ import { channelOf, say, toTopic } from '../helpers/talk.ts';
 const { DATABASE_URL = '' } = process.env;
 const [ACUTE, DOT, RING] = ['\u0301', '\u0307', '\u030a'];
 
-/** Several spellings of one topic, by the respect in which they differ. */
+/** Several spellings of the same topic, by the respect in which they differ. */
 const ONE_TOPIC: Readonly<Record<string, readonly [string, string, ...string[]]>> = {
   'letters with and without case': ['Keel', 'KEEL', 'keel'],
   'a sigma at the end of a word': ['ΠΛΟΥΣ', 'πλους', 'Πλους', 'πλουσ'],
@@ -69,7 +69,7 @@ describe('the key', () => {
   });
 });
 
-/** Yields every code point of the Unicode planes that contain letters. */
+/** Yields every character of the Unicode planes that contain letters. */
 function* everyCharacter(): Generator<string> {
   for (let code = 1; code < 0x3_23_b0; code++) {
     if (code < 0xd800 || code > 0xdfff) yield String.fromCodePoint(code);
@@ -85,10 +85,10 @@ describe.for(LOCALES)('a database %s', (locale) => {
   let at: Migrated;
   beforeAll(async () => {
     at = await migratedDatabase(locale === '' ? '' : `TEMPLATE template0 ENCODING 'UTF8' ${locale}`);
-  }, 120_000);
+  });
   afterAll(() => at[Symbol.asyncDispose]());
 
-  test('computes the same key as the service for every character', { timeout: 120_000 }, async () => {
+  test('computes the same key as the service for every character', async () => {
     const rows = await at.database.db.$queryRaw<{ letter: string; key: string }[]>`
       SELECT letter, topic_key(letter) AS key FROM (
         SELECT chr(code) AS letter FROM generate_series(1, ${0x3_23_af}::int) AS code
@@ -97,7 +97,7 @@ describe.for(LOCALES)('a database %s', (locale) => {
     expect(rows.map(({ letter, key }) => [letter, key])).toEqual(expected.filter(([letter, key]) => letter !== key));
   });
 
-  test('computes the same key as the service for names', { timeout: 120_000 }, async () => {
+  test('computes the same key as the service for names', async () => {
     const marks = [ACUTE, DOT, RING, '\u030c', '\u0323', '\u0345', '\u0328'];
     const cased = [...everyCharacter()].filter(
       (letter) => topicKey(letter) !== letter || letter !== letter.toUpperCase(),
@@ -119,12 +119,12 @@ describe.for(LOCALES)('a database %s', (locale) => {
 
 describe('spellings of one topic', () => {
   let service: InProcess;
-  let people: Awaited<ReturnType<typeof organization<{ ann: 'member' }>>>;
+  let people: Awaited<ReturnType<typeof createOrganization<{ ann: 'member' }>>>;
   let made = 0;
   beforeAll(async () => {
     service = await startOnDatabaseOfRun();
-    people = await organization({ ann: 'member' }, { on: service });
-  }, 120_000);
+    people = await createOrganization({ ann: 'member' }, { on: service });
+  });
   afterAll(() => service[Symbol.asyncDispose]());
 
   const channel = () => channelOf(people.owner, `channel ${++made}`, [people.owner, people.ann]);
@@ -153,47 +153,43 @@ describe('spellings of one topic', () => {
     ).node;
   const idOf = (id: number, key: string) => globalId('Topic', `${id}:${key}`);
 
-  test.for(Object.entries(ONE_TOPIC))(
-    '%s: are read, counted and marked as one',
-    { timeout: 60_000 },
-    async ([, spellings]) => {
-      const { owner, ann } = people;
-      const to = await channel();
-      const other = await say(owner, to, 'another');
-      const ids: number[] = [];
-      for (const spelling of [...spellings, ...spellings]) ids.push(await say(owner, to, spelling));
-      const last = spellings.at(-1);
-      expect(await topicsOf(ann, to)).toEqual([
-        { name: last, max_id: ids.at(-1) },
-        { name: 'another', max_id: other },
-      ]);
-      for (const spelling of spellings) expect(await found(ann, to, spelling)).toEqual(ids);
-      // About half of the messages are included in the stored counts.
-      await service.app.db.$executeRaw`SELECT tally_messages(${people.realm.id}::int, 5)`;
-      const key = topicKey(spellings[0]);
-      expect(await topicNode(ann, idOf(to, key))).toEqual({
-        ...{ id: idOf(to, key), name: last, unreadCount: ids.length, viewerVisibility: 'INHERIT' },
-        ...{
-          firstUnread: { databaseId: ids[0] },
-          messages: { nodes: ids.toReversed().map((databaseId) => ({ databaseId })) },
-        },
-      });
-      await countMessages(service.app);
-      expect((await topicNode(ann, idOf(to, key))).unreadCount).toBe(ids.length);
-      const { unread_msgs } = await ann.register({ fetch_event_types: ['message', 'update_message_flags'] });
-      const groups = unread_msgs.streams.filter(({ stream_id }: Json) => stream_id === to);
-      expect(groups.map(({ unread_message_ids }: Json) => unread_message_ids)).toEqual(
-        expect.arrayContaining([ids, [other]]),
-      );
-      expect(groups).toHaveLength(2);
-      await ann.ok('POST', '/mark_topic_as_read', { stream_id: to, topic_name: spellings[0] });
-      expect((await topicNode(ann, idOf(to, key))).unreadCount).toBe(0);
-      const later = await say(owner, to, spellings[1]);
-      expect(await topicNode(ann, idOf(to, key))).toMatchObject({ unreadCount: 1, firstUnread: { databaseId: later } });
-    },
-  );
+  test.for(Object.entries(ONE_TOPIC))('%s: are read, counted and marked as one', async ([, spellings]) => {
+    const { owner, ann } = people;
+    const to = await channel();
+    const other = await say(owner, to, 'another');
+    const ids: number[] = [];
+    for (const spelling of [...spellings, ...spellings]) ids.push(await say(owner, to, spelling));
+    const last = spellings.at(-1);
+    expect(await topicsOf(ann, to)).toEqual([
+      { name: last, max_id: ids.at(-1) },
+      { name: 'another', max_id: other },
+    ]);
+    for (const spelling of spellings) expect(await found(ann, to, spelling)).toEqual(ids);
+    // About half of the messages are included in the stored counts.
+    await service.app.db.$executeRaw`SELECT tally_messages(${people.organization.id}::int, 5)`;
+    const key = topicKey(spellings[0]);
+    expect(await topicNode(ann, idOf(to, key))).toEqual({
+      ...{ id: idOf(to, key), name: last, unreadCount: ids.length, viewerVisibility: 'INHERIT' },
+      ...{
+        firstUnread: { databaseId: ids[0] },
+        messages: { nodes: ids.map((databaseId) => ({ databaseId })) },
+      },
+    });
+    await countMessages(service.app);
+    expect((await topicNode(ann, idOf(to, key))).unreadCount).toBe(ids.length);
+    const { unread_msgs } = await ann.register({ fetch_event_types: ['message', 'update_message_flags'] });
+    const groups = unread_msgs.streams.filter(({ stream_id }: Json) => stream_id === to);
+    expect(groups.map(({ unread_message_ids }: Json) => unread_message_ids)).toEqual(
+      expect.arrayContaining([ids, [other]]),
+    );
+    expect(groups).toHaveLength(2);
+    await ann.ok('POST', '/mark_topic_as_read', { stream_id: to, topic_name: spellings[0] });
+    expect((await topicNode(ann, idOf(to, key))).unreadCount).toBe(0);
+    const later = await say(owner, to, spellings[1]);
+    expect(await topicNode(ann, idOf(to, key))).toMatchObject({ unreadCount: 1, firstUnread: { databaseId: later } });
+  });
 
-  test.for(Object.entries(ONE_TOPIC))('%s: have one policy', { timeout: 60_000 }, async ([, spellings]) => {
+  test.for(Object.entries(ONE_TOPIC))('%s: have one policy', async ([, spellings]) => {
     const { owner, ann } = people;
     const to = await channel();
     await say(owner, to, spellings[0]);
@@ -220,48 +216,40 @@ describe('spellings of one topic', () => {
     expect(await state()).toEqual([]);
   });
 
-  test.for(Object.entries(ONE_TOPIC))(
-    '%s: are renamed, moved and deleted as one',
-    { timeout: 60_000 },
-    async ([, spellings]) => {
-      const { owner, ann } = people;
-      const [to, elsewhere] = [await channel(), await channel()];
-      const ids: number[] = [];
-      for (const spelling of spellings) ids.push(await say(ann, to, spelling));
-      const rename = (topic: string, more: Json = {}) =>
-        owner.ok('PATCH', `/messages/${ids[0]}`, {
-          ...{ topic, propagate_mode: 'change_all', send_notification_to_old_thread: true },
-          ...{ send_notification_to_new_thread: true, ...more },
-        });
-      // Changing only the spelling of a topic is not a move, so no notice is sent.
-      for (const spelling of spellings.slice(1)) await rename(spelling);
-      expect(await found(ann, to, spellings[0])).toEqual(ids);
-      expect(await topicsOf(ann, to)).toEqual([{ name: spellings.at(-1), max_id: ids.at(-1) }]);
-      await rename('between', { send_notification_to_old_thread: false, send_notification_to_new_thread: false });
-      expect(await found(ann, to, spellings[0])).toEqual([]);
-      await rename(spellings[1], { stream_id: elsewhere, send_notification_to_old_thread: false });
-      expect((await found(ann, elsewhere, spellings[0])).slice(0, ids.length)).toEqual(ids);
-      await owner.ok('POST', `/streams/${elsewhere}/delete_topic`, { topic_name: spellings[0] });
-      expect(await topicsOf(ann, elsewhere)).toEqual([]);
-    },
-  );
-
-  test.for(Object.entries(ONE_TOPIC))(
-    '%s: match a queue with a narrow to the topic',
-    { timeout: 60_000 },
-    async ([, spellings]) => {
-      const { owner, ann } = people;
-      const to = await channel();
-      const heard = await ann.receiving({
-        event_types: ['message'],
-        narrow: [['topic', spellings[0]]],
-        all_public_streams: true,
+  test.for(Object.entries(ONE_TOPIC))('%s: are renamed, moved and deleted as one', async ([, spellings]) => {
+    const { owner, ann } = people;
+    const [to, elsewhere] = [await channel(), await channel()];
+    const ids: number[] = [];
+    for (const spelling of spellings) ids.push(await say(ann, to, spelling));
+    const rename = (topic: string, more: Json = {}) =>
+      owner.ok('PATCH', `/messages/${ids[0]}`, {
+        ...{ topic, propagate_mode: 'change_all', send_notification_to_old_thread: true },
+        ...{ send_notification_to_new_thread: true, ...more },
       });
-      const ids: number[] = [];
-      for (const spelling of [...spellings, 'another']) ids.push(await say(owner, to, spelling));
-      expect((await heard()).map(({ message }) => message.id)).toEqual(ids.slice(0, -1));
-    },
-  );
+    // Changing only the spelling of a topic is not a move, so no notice is sent.
+    for (const spelling of spellings.slice(1)) await rename(spelling);
+    expect(await found(ann, to, spellings[0])).toEqual(ids);
+    expect(await topicsOf(ann, to)).toEqual([{ name: spellings.at(-1), max_id: ids.at(-1) }]);
+    await rename('between', { send_notification_to_old_thread: false, send_notification_to_new_thread: false });
+    expect(await found(ann, to, spellings[0])).toEqual([]);
+    await rename(spellings[1], { stream_id: elsewhere, send_notification_to_old_thread: false });
+    expect((await found(ann, elsewhere, spellings[0])).slice(0, ids.length)).toEqual(ids);
+    await owner.ok('POST', `/streams/${elsewhere}/delete_topic`, { topic_name: spellings[0] });
+    expect(await topicsOf(ann, elsewhere)).toEqual([]);
+  });
+
+  test.for(Object.entries(ONE_TOPIC))('%s: match a queue with a narrow to the topic', async ([, spellings]) => {
+    const { owner, ann } = people;
+    const to = await channel();
+    const heard = await ann.receiving({
+      event_types: ['message'],
+      narrow: [['topic', spellings[0]]],
+      all_public_streams: true,
+    });
+    const ids: number[] = [];
+    for (const spelling of [...spellings, 'another']) ids.push(await say(owner, to, spelling));
+    expect((await heard()).map(({ message }) => message.id)).toEqual(ids.slice(0, -1));
+  });
 
   test('the policy that sending sets applies to all spellings, also for concurrent messages', {
     timeout: 60_000,
@@ -274,7 +262,7 @@ describe('spellings of one topic', () => {
     expect(rows).toMatchObject([{ policy: 3 }]);
   });
 
-  test('links to a topic, and its participants, match by any spelling', { timeout: 60_000 }, async () => {
+  test('links to a topic, and its participants, match by any spelling', async () => {
     const { owner, ann } = people;
     const name = `linked ${++made}`;
     const to = await channelOf(owner, name, [owner, ann]);
@@ -289,7 +277,7 @@ describe('spellings of one topic', () => {
     expect((await heard())[0].flags).toContain('topic_wildcard_mentioned');
   });
 
-  test('drafts and searches match by any spelling', { timeout: 60_000 }, async () => {
+  test('drafts and searches match by any spelling', async () => {
     const { owner, ann } = people;
     const to = await channel();
     const id = await say(owner, to, 'ΠΛΟΥΣ', 'the mast');
@@ -325,7 +313,7 @@ describe('spellings of one topic', () => {
     if (name !== old) expect(await topicNode(ann, idOf(to, name))).toBeNull();
   });
 
-  test.for(DIFFERENT)('%s and %s are two topics', { timeout: 60_000 }, async ([one, other]) => {
+  test.for(DIFFERENT)('%s and %s are two topics', async ([one, other]) => {
     const { owner, ann } = people;
     const to = await channel();
     const ids = [await say(owner, to, one), await say(owner, to, other)];
@@ -344,10 +332,10 @@ describe('the upgrade', () => {
   let at: Migrated;
   beforeAll(async () => {
     at = await migratedDatabase();
-  }, 120_000);
+  });
   afterAll(() => at[Symbol.asyncDispose]());
 
-  test('merges topics that differed before, with their policies and counts', { timeout: 120_000 }, async () => {
+  test('merges topics that differed before, with their policies and counts', async () => {
     const { config, database } = at;
     const { db } = database;
     await database.runScript(`
@@ -418,7 +406,7 @@ describe('the upgrade', () => {
     for (const name of names) expect(await unread(name), name).toEqual([await brute(name)]);
   });
 
-  test('nodes of the previous version can set policies for either spelling', { timeout: 60_000 }, async () => {
+  test('nodes of the previous version can set policies for either spelling', async () => {
     const { db } = at.database;
     const [{ realm, channel, bob } = { realm: 0, channel: 0, bob: 0 }] = await db.$queryRaw<
       { realm: number; channel: number; bob: number }[]

@@ -6,12 +6,13 @@ import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
+import { toTopic } from '../helpers/talk.ts';
 
 const bad = (msg: string) => ({ status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg } });
 const INVALID_ID = bad('Invalid channel ID');
 
-/** Creates a channel, by default with the person as its only subscriber. @returns Its id. */
+/** Creates a channel, by default with its creator as the only subscriber. @returns Its id. */
 async function create(person: Person, name: string, fields: object = {}): Promise<number> {
   return (await person.ok('POST', '/channels/create', { name, subscribers: [person.id], ...fields })).id;
 }
@@ -53,22 +54,22 @@ afterAll(() => service[Symbol.asyncDispose]());
 const DAY_MS = 86_400_000;
 
 /**
- * Inserts messages directly in the database, as if they had been sent evenly distributed between two days.
+ * Inserts messages directly in the database, with send times distributed evenly between two days.
  *
  * @returns Number of inserted rows.
  */
-const fill = (person: Person, realmId: number, channel: number, [count, from, to]: [number, number, number]) =>
+const fill = (person: Person, organizationId: number, channel: number, [count, from, to]: [number, number, number]) =>
   service.app.db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content,
                          client_name, sent_at, sent_event_id, send_token)
-    SELECT ${realmId}, nextval('message_id_seq'), ${person.id}, ${channel}, ${channel}, 'topic', 'x', 'x', 'test',
+    SELECT ${organizationId}, nextval('message_id_seq'), ${person.id}, ${channel}, ${channel}, 'topic', 'x', 'x', 'test',
            ${new Date(start + from * DAY_MS)}::timestamptz
              + make_interval(secs => ${((to - from) * 86_400) / count}::float8 * i), 0, i
     FROM generate_series(0, ${count - 1}::int) AS i`;
 
 describe('GET /users/me/{stream_id}/topics', () => {
   test.concurrent('lists each topic once, in the spelling of its last message, the most recent topic first', async () => {
-    const { member, moderator } = await organization();
+    const { member, moderator } = await createOrganization();
     const channel = await create(member, 'general');
     expect(await topicsOf(member, channel)).toEqual([]);
     await send(member, channel, 'Lunch');
@@ -89,7 +90,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
   });
 
   test.concurrent('requires access to the channel, archived or not', async () => {
-    const { owner, administrator, member, moderator, guest, bot } = await organization();
+    const { owner, administrator, member, moderator, guest, bot } = await createOrganization();
     const open = await create(member, 'open', { subscribers: [] });
     const hidden = await create(member, 'hidden', { invite_only: true, history_public_to_subscribers: true });
     const granting = await create(member, 'granting', {
@@ -121,7 +122,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
   });
 
   test.concurrent('lists all topics of a shared history, and of a protected one those received while subscribed', async () => {
-    const { owner, member, moderator, guest, bot } = await organization();
+    const { owner, member, moderator, guest, bot } = await createOrganization();
     const privacy = { invite_only: true, subscribers: [member.id] };
     const shared = await create(member, 'shared', { ...privacy, history_public_to_subscribers: true });
     const guarded = await create(member, 'guarded', privacy);
@@ -159,7 +160,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
   });
 
   test.concurrent('follows moved messages, also into a protected channel for users who received them before', async () => {
-    const { administrator, member, moderator, guest } = await organization();
+    const { administrator, member, moderator, guest } = await createOrganization();
     const open = await create(administrator, 'open', { subscribers: [moderator.id] });
     const guarded = await create(administrator, 'guarded', { invite_only: true });
     const id = await send(member, open, 'moving');
@@ -176,7 +177,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
 
 describe('Topic.messages', () => {
   test.concurrent('paginates the messages of a topic that the viewer can read, in both directions and around one', async () => {
-    const { member, moderator, guest } = await organization();
+    const { member, moderator, guest } = await createOrganization();
     const channel = await create(member, 'a', { invite_only: true, history_public_to_subscribers: false });
     const early = await send(member, channel, 'Plans');
     await member.ok('POST', '/users/me/subscriptions', {
@@ -193,21 +194,24 @@ describe('Topic.messages', () => {
       return node?.messages;
     };
     const idsIn = (page: Json) => page.nodes.map(({ databaseId }: Json) => databaseId);
-    const first = await read(member, 'first: 2');
-    expect(idsIn(first)).toEqual([four, three]);
-    expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
-    expect(new Set(first.nodes.map(({ topic }: Json) => topic.id))).toEqual(
+    const newest = await read(member, 'last: 2');
+    expect(idsIn(newest)).toEqual([three, four]);
+    expect(newest.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+    expect(new Set(newest.nodes.map(({ topic }: Json) => topic.id))).toEqual(
       new Set([globalId('Topic', `${channel}:plans`)]),
     );
-    const rest = await read(member, `first: 10, after: "${first.pageInfo.endCursor}"`);
-    expect([idsIn(rest), rest.pageInfo.hasNextPage]).toEqual([[two, one, early], false]);
-    const back = await read(member, `last: 1, before: "${rest.pageInfo.startCursor}"`);
-    expect([idsIn(back), back.pageInfo.hasPreviousPage]).toEqual([[three], true]);
-    expect(idsIn(await read(member, 'last: 2'))).toEqual([one, early]);
-    const around = await read(member, `anchor: { messageId: "${globalId('Message', two ?? 0)}" }, first: 1, last: 1`);
-    expect(idsIn(around)).toEqual([three, two, one]);
+    const rest = await read(member, `last: 10, before: "${newest.pageInfo.startCursor}"`);
+    expect([idsIn(rest), rest.pageInfo.hasPreviousPage]).toEqual([[early, one, two], false]);
+    const on = await read(member, `first: 1, after: "${rest.pageInfo.endCursor}"`);
+    expect([idsIn(on), on.pageInfo.hasNextPage]).toEqual([[three], true]);
+    expect(idsIn(await read(member, 'first: 2'))).toEqual([early, one]);
+    const around = await read(
+      member,
+      `anchor: { messageId: "${globalId('Message', two ?? 0)}" }, countBefore: 1, countAfter: 1`,
+    );
+    expect(idsIn(around)).toEqual([one, two, three]);
     // Users who subscribed later can read the messages that were sent since then.
-    expect(idsIn(await read(moderator, 'first: 10'))).toEqual([four, three, two, one]);
+    expect(idsIn(await read(moderator, 'first: 10'))).toEqual([one, two, three, four]);
     expect(await read(guest, 'first: 10')).toBeUndefined();
   });
 });
@@ -221,7 +225,7 @@ describe('Channel.topics', () => {
   }`;
 
   test.concurrent('paginates the topics of many channels, in both directions', async () => {
-    const { administrator, member } = await organization();
+    const { administrator, member } = await createOrganization();
     const ids: number[] = [];
     for (const name of ['a', 'b']) ids.push(await create(member, name));
     const hidden = await create(member, 'c', { invite_only: true });
@@ -268,7 +272,7 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
   const listed = (list: Json[]) => list.map(([channel, topic]) => [channel, topic]);
 
   test.concurrent('mutes and unmutes like POST /user_topics, by id or name, and sends old clients the whole list', async () => {
-    const { member, moderator } = await organization();
+    const { member, moderator } = await createOrganization();
     const [general, other] = [await create(member, 'General'), await create(member, 'other')];
     const [old, modern, all, others] = [
       await member.receiving({ event_types: ['muted_topics'] }),
@@ -318,7 +322,7 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
   });
 
   test.concurrent('sends events only if the muted topics change, for every kind of change', async () => {
-    const { member, moderator } = await organization();
+    const { member, moderator } = await createOrganization();
     const channel = await create(member, 'general', { subscribers: [member.id, moderator.id] });
     const heard = await member.receiving({ event_types: ['muted_topics'] });
     const set = (topic: string, visibility_policy: number) =>
@@ -337,7 +341,7 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
   });
 
   test.concurrent('lists no topics of channels that are archived or invisible to the user', async () => {
-    const { owner, member, guest } = await organization();
+    const { owner, member, guest } = await createOrganization();
     const people = { subscribers: [owner.id, member.id, guest.id] };
     const [open, closed, old] = [
       await create(owner, 'open', people),
@@ -361,13 +365,13 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     }
     await owner.ok('PATCH', `/streams/${closed}`, { new_name: 'a secret by now' });
     expect([await channels(member), await channels(guest)]).toEqual([['open'], []]);
-    // A policy that exists can still be removed, although the user has lost access to the channel.
+    // A visibility policy can still be removed after the user has lost access to the channel.
     expect(await patch(member, 'remove', { stream_id: closed, topic: 'x' })).toMatchObject({ status: 200 });
     expect(await patch(member, 'add', { stream_id: closed, topic: 'x' })).toMatchObject(INVALID_ID);
   });
 
   test.concurrent('requires exactly one channel, to which the user has access', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const general = await create(member, 'general');
     const hidden = await create(owner, 'hidden', { invite_only: true });
     expect(await patch(member, 'add', { topic: 'x' })).toMatchObject({
@@ -387,7 +391,7 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
   });
 
   test('sends no events for more than 500 topics, because each would contain all of them', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     const channel = await create(member, 'general');
     await service.app.db.$executeRaw`
       INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
@@ -401,7 +405,7 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
   });
 
   test('sends the complete list in the last event, after many concurrent changes', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const channel = await create(member, 'general');
     const heard = await member.receiving({ event_types: ['muted_topics'] });
     const topics = Array.from({ length: 24 }, (_, i) => `topic ${i}`);
@@ -420,7 +424,7 @@ describe('POST /user_topics', () => {
     (await person.register({ fetch_event_types: ['user_topic'], ...parameters })).user_topics;
 
   test.concurrent("sets the user's policy for a topic in any case, and notifies only their clients", async () => {
-    const { member, moderator } = await organization();
+    const { member, moderator } = await createOrganization();
     const channel = await create(member, 'general');
     const [heard, others] = [await member.receiving(), await moderator.receiving()];
     const before = Math.floor(Date.now() / 1000);
@@ -457,7 +461,7 @@ describe('POST /user_topics', () => {
   });
 
   test.concurrent('requires access to the channel, except to remove an existing policy', async () => {
-    const { owner, member, guest, administrator } = await organization();
+    const { owner, member, guest, administrator } = await createOrganization();
     const hidden = await create(member, 'hidden', { invite_only: true, subscribers: [member.id, guest.id] });
     expect(await set(guest, hidden, 'topic', 3)).toMatchObject({ status: 200 });
     expect(await set(administrator, hidden, 'topic', 3)).toMatchObject(INVALID_ID);
@@ -471,7 +475,7 @@ describe('POST /user_topics', () => {
   });
 
   test.concurrent('accepts four policies, and topics of up to 60 characters', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const channel = await create(member, 'general');
     expect(await set(member, channel, 't'.repeat(60), 1)).toMatchObject({ status: 200 });
     expect(await set(member, channel, 't'.repeat(61), 1)).toMatchObject(
@@ -484,12 +488,12 @@ describe('POST /user_topics', () => {
   });
 
   test.concurrent('is setTopicVisibility over GraphQL, where userTopics lists the policies', async () => {
-    const { member, owner } = await organization();
+    const { member, owner } = await createOrganization();
     const channel = await create(owner, 'hidden', { invite_only: true, subscribers: [member.id] });
     await using events = await member.events(
-      '... on TopicVisibilityChangedEvent { channel { databaseId } topicName visibility lastUpdated }',
+      '... on TopicVisibilityChangedEvent { channel { databaseId } topicName visibility updatedAt }',
     );
-    const input = { channelId: channel, topic: 'general chat', visibility: 'FOLLOWED' };
+    const input = { ...toTopic(channel, 'general chat'), visibility: 'FOLLOWED' };
     expect(
       await member.mutate('setTopicVisibility', input, 'channel { name } topicName topic { id } visibility'),
     ).toEqual({
@@ -497,9 +501,9 @@ describe('POST /user_topics', () => {
     });
     expect(await events.next()).toEqual({
       ...{ channel: { databaseId: channel }, topicName: '', visibility: 'FOLLOWED' },
-      lastUpdated: expect.stringMatching(/^20/),
+      updatedAt: expect.stringMatching(/^20/),
     });
-    await member.mutate('setTopicVisibility', { ...input, topic: 'other', visibility: 'MUTED' }, '__typename');
+    await member.mutate('setTopicVisibility', { ...toTopic(channel, 'other'), visibility: 'MUTED' }, '__typename');
     const document = '{ userTopics { edges { node { topicName topic { name } visibility channel { name } } } } }';
     const nodes = async () => (await member.query(document)).userTopics.edges.map(({ node }: Json) => node);
     const wanted = [
@@ -517,7 +521,7 @@ describe('POST /user_topics', () => {
 
 describe('moveTopicPolicies', () => {
   test('does not reveal the new names of topics to users who have left the channel', async () => {
-    const { owner, member, moderator } = await organization({}, { on: service });
+    const { owner, member, moderator } = await createOrganization({}, { on: service });
     const subscribers = [owner.id, member.id, moderator.id];
     const hidden = await create(owner, 'hidden', { invite_only: true, subscribers });
     const first = await send(owner, hidden, 'plans');
@@ -541,14 +545,17 @@ describe('moveTopicPolicies', () => {
 
   test("moves every user's policy, and keeps the more visible of two", async () => {
     const { app } = service;
-    const people = await organization({ ann: 'member', bob: 'member', cyd: 'member', dan: 'member' }, { on: service });
+    const people = await createOrganization(
+      { ann: 'member', bob: 'member', cyd: 'member', dan: 'member' },
+      { on: service },
+    );
     const { owner, ann, bob, cyd, dan, guest } = people;
     const open = await create(owner, 'open', { subscribers: [guest.id] });
     const hidden = await create(owner, 'hidden', { invite_only: true, subscribers: [owner.id, ann.id] });
-    const realm = await app.db.realm.findUniqueOrThrow({ where: { id: people.realm.id } });
+    const organization = await app.db.organization.findUniqueOrThrow({ where: { id: people.organization.id } });
     const move = (from: string, to: string, merging: boolean, toChannelId = open) =>
-      transact({ app, realmId: realm.id }, (tx, emit) => {
-        const place = { realm, now: app.now() };
+      transact({ work: app.work, organizationId: organization.id }, (tx, emit) => {
+        const place = { organization, now: app.now() };
         return moveTopicPolicies(tx, emit, place, {
           ...{ fromChannelId: open, fromTopic: from, toChannelId, toTopic: to, merging },
         });
@@ -563,8 +570,8 @@ describe('moveTopicPolicies', () => {
       return user_topics.map((entry: Json) => [entry.stream_id, entry.topic_name, entry.visibility_policy]);
     };
 
-    // If a topic is moved to a new one, all policies move along. Users without a policy for the old topic keep their policy for
-    // the new one.
+    // If a topic is moved to a new one, all visibility policies for it move along. Users without a policy for the old topic
+    // keep their policy for the new one.
     for (const [person, from, to] of [
       [ann, 1, 0],
       [bob, 3, 1],
@@ -583,7 +590,8 @@ describe('moveTopicPolicies', () => {
       ['New', 3],
     ]);
 
-    // If two topics are merged, the more visible policy of the two applies, so the result is muted only if both topics were.
+    // If two topics are merged, the more visible of a user's two policies applies. So the result is muted only if both topics
+    // were.
     await set(ann, 'other', 1);
     await set(bob, 'other', 2);
     await set(dan, 'other', 1);
@@ -599,7 +607,8 @@ describe('moveTopicPolicies', () => {
       expect(await policiesOf(person), person.name).toEqual(policies);
     }
 
-    // A change of case only is not a move: the topic keeps its identity, and its name is written differently.
+    // If only the case of the name changes, the topic is not moved: it keeps its identity, and its name is displayed in the new
+    // spelling.
     await move('other', 'OTHER', false);
     expect(await policiesOf(bob)).toEqual([[open, 'OTHER', 3]]);
 
@@ -618,7 +627,7 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
   const complete = (value: boolean) => ({ status: 200, body: { complete: value } });
 
   test.concurrent('deletes the messages of a topic in any case, and its policies', async () => {
-    const { administrator, moderator, member } = await organization();
+    const { administrator, moderator, member } = await createOrganization();
     const channel = await create(member, 'general');
     const policy = { stream_id: channel, topic: 'lunch', visibility_policy: 3 };
     await moderator.ok('POST', '/user_topics', policy);
@@ -637,7 +646,7 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
     ).toEqual(ids);
     // The first topic no longer exists, and the second one has never existed.
     expect(await remove(administrator, channel, 'lunch')).toMatchObject(complete(true));
-    expect(await administrator.mutate('deleteTopic', { channelId: channel, topic: 'none' }, 'complete')).toEqual({
+    expect(await administrator.mutate('deleteTopic', toTopic(channel, 'none'), 'complete')).toEqual({
       complete: true,
     });
     const parameters = { topic_name: 'none' };
@@ -646,7 +655,7 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
   });
 
   test.concurrent('requires an administrator with access to the channel', async () => {
-    const { administrator, moderator, member } = await organization();
+    const { administrator, moderator, member } = await createOrganization();
     const open = await create(member, 'open');
     const hidden = await create(member, 'hidden', { invite_only: true });
     for (const channel of [open, hidden]) await send(member, channel, 'topic');
@@ -668,10 +677,10 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
   });
 
   test('continues where it stopped at a timeout', async () => {
-    const { owner, realm } = await organization({}, { on: service });
+    const { owner, organization } = await createOrganization({}, { on: service });
     const channel = await create(owner, 'general');
     const first = await send(owner, channel, 'topic');
-    await fill(owner, realm.id, channel, [119, 0, 1]);
+    await fill(owner, organization.id, channel, [119, 0, 1]);
     clock.step = 60_000;
     expect(await remove(owner, channel, 'topic')).toMatchObject(complete(false));
     clock.step = 0;
@@ -692,7 +701,7 @@ describe('message statistics of a channel', () => {
       clock.now = start + day * DAY_MS;
     };
     on(0);
-    const { member, moderator, realm } = await organization({}, { on: service });
+    const { member, moderator, organization } = await createOrganization({}, { on: service });
     const [busy, quiet, silent] = [
       await create(member, 'busy'),
       await create(member, 'quiet'),
@@ -703,7 +712,7 @@ describe('message statistics of a channel', () => {
     on(1);
     const first = await send(member, quiet, 'topic');
     await send(member, quiet, 'topic');
-    await fill(member, realm.id, busy, [300, 1, 6]);
+    await fill(member, organization.id, busy, [300, 1, 6]);
     on(6.9);
     expect(await factsOf(moderator, quiet)).toEqual([first, true, null]);
     on(8);
@@ -711,11 +720,11 @@ describe('message statistics of a channel', () => {
     expect(await factsOf(moderator, silent)).toEqual([null, true, 0]);
     expect(await factsOf(moderator, busy)).toEqual([first + 2, true, 260]);
 
-    // The messages of the first week are older than the period that is counted. In the busy channel, only a part of the later
-    // messages is counted.
-    await fill(member, realm.id, busy, [1500, 15, 27]);
-    await fill(member, realm.id, quiet, [43, 27, 28]);
-    await fill(member, realm.id, busy, [1500, 28, 40]);
+    // The messages of the first week are older than the period for which traffic is counted. In the busy channel, only a part
+    // of the later messages is counted.
+    await fill(member, organization.id, busy, [1500, 15, 27]);
+    await fill(member, organization.id, quiet, [43, 27, 28]);
+    await fill(member, organization.id, busy, [1500, 28, 40]);
     on(40);
     expect(await factsOf(moderator, quiet)).toEqual([first, true, 10]);
     const [, , traffic] = await factsOf(moderator, busy);
@@ -728,7 +737,7 @@ describe('message statistics of a channel', () => {
     on(221);
     expect(await factsOf(moderator, quiet)).toEqual([first, false, 0]);
 
-    // In every object of the channel, these fields have these values.
+    // Expected values of these fields, wherever the channel is returned.
     const wanted = { first_message_id: first, is_recently_active: false, stream_weekly_traffic: 0 };
     const heard = await moderator.receiving();
     await subscribe(member, 'quiet', moderator);
@@ -750,7 +759,7 @@ describe('topics_policy', () => {
     person.rest('PATCH', `/streams/${channel}`, { topics_policy });
 
   test.concurrent('cannot become empty_topic_only while other topics contain messages', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const channel = await create(owner, 'general');
     await send(owner, channel, '');
     await send(owner, channel, 'named');
@@ -777,7 +786,7 @@ describe('topics_policy', () => {
   });
 
   test.concurrent('admits no messages in other topics during the change to empty_topic_only', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     for (let i = 0; i < 5; i++) {
       const channel = await create(owner, `channel ${i}`, { subscribers: [owner.id, member.id] });
       const message = { type: 'channel', to: channel, topic: 'named', content: 'x' };

@@ -6,7 +6,7 @@ import { countUnreadInTopics, countUnreadOfEach, firstUnreadIn } from '../../src
 import { unreadMentionsOfEach } from '../../src/messages/flags/unread-mentions.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 let service: InProcess;
 beforeAll(async () => {
@@ -18,13 +18,13 @@ const TOPICS = ['', 'Plans', 'plans ', 'Lunch'] as const;
 
 interface Place {
   readonly org: Organization;
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly readers: readonly Person[];
   readonly channels: readonly { readonly id: number; readonly name: string }[];
 }
 
 async function place(): Promise<Place> {
-  const org = await organization({ ann: 'member', bob: 'member' }, { on: service });
+  const org = await createOrganization({ ann: 'member', bob: 'member' }, { on: service });
   const { owner, ann, bob } = org;
   const readers = [owner, ann, bob];
   const channels = [];
@@ -32,30 +32,36 @@ async function place(): Promise<Place> {
     const { id } = await owner.ok('POST', '/channels/create', { name, subscribers: readers.map((one) => one.id) });
     channels.push({ id, name });
   }
-  return { org, realmId: org.realm.id, readers, channels };
+  return { org, organizationId: org.organization.id, readers, channels };
 }
 
-/** Inserts many messages in one statement. Their number exceeds the distance between two stored counts. */
-async function sendMany({ realmId, channels }: Place, by: Person, channel: number, topic: string, count: number) {
+/** Inserts many messages in one statement. There are more of them than messages between two stored counts. */
+async function sendMany(
+  { organizationId, channels }: Place,
+  by: Person,
+  channel: number,
+  topic: string,
+  count: number,
+) {
   const { db } = service.app;
   const id = channels[channel]?.id ?? 0;
   await db.$executeRaw`
     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
                          sent_at, sent_event_id, send_token, read_by_sender, channel_wildcard)
-    SELECT ${realmId}, nextval('message_id_seq'), ${by.id}, ${id}, ${id}, ${topic}, 'hello', '<p>hello</p>', 'test', now(), 1, 1,
+    SELECT ${organizationId}, nextval('message_id_seq'), ${by.id}, ${id}, ${id}, ${topic}, 'hello', '<p>hello</p>', 'test', now(), 1, 1,
            i % 3 > 0, i % 17 = 0
     FROM generate_series(1, ${count}::int) AS i`;
   await db.$executeRaw`
     INSERT INTO user_message (realm_id, user_id, message_id, mentioned)
-    SELECT ${realmId}, u.id, m.id, true FROM user_account u JOIN message m ON m.realm_id = u.realm_id
-    WHERE u.realm_id = ${realmId} AND NOT u.is_system AND (m.id + u.id) % 13 = 0 ON CONFLICT DO NOTHING`;
+    SELECT ${organizationId}, u.id, m.id, true FROM user_account u JOIN message m ON m.realm_id = u.realm_id
+    WHERE u.realm_id = ${organizationId} AND NOT u.is_system AND (m.id + u.id) % 13 = 0 ON CONFLICT DO NOTHING`;
 }
 
 type Act = (of: Place) => Promise<unknown>;
 
-async function someIds({ realmId }: Place, from: number, count: number): Promise<number[]> {
+async function someIds({ organizationId }: Place, from: number, count: number): Promise<number[]> {
   const rows = await service.app.db.$queryRaw<{ id: bigint }[]>`
-    SELECT id FROM message WHERE realm_id = ${realmId} ORDER BY id OFFSET ${from} LIMIT ${count}`;
+    SELECT id FROM message WHERE realm_id = ${organizationId} ORDER BY id OFFSET ${from} LIMIT ${count}`;
   return rows.map(({ id }) => Number(id));
 }
 
@@ -76,7 +82,7 @@ const acts: Readonly<Record<string, (a: number, b: number, c: number) => Act>> =
   write: (a, b) => (of) =>
     at(of.readers, a).ok('POST', '/messages', { type: 'direct', to: [at(of.readers, b).id], content: 'hello' }),
   count: (a) => (of) =>
-    service.app.db.$queryRaw`SELECT tally_messages(${of.realmId}::int, ${5 + (a % 90)}::int) AS more`,
+    service.app.db.$queryRaw`SELECT tally_messages(${of.organizationId}::int, ${5 + (a % 90)}::int) AS more`,
   read: (a, b, c) => async (of) =>
     at(of.readers, a).rest('POST', '/messages/flags', {
       ...{ messages: await someIds(of, b % 200, 1 + (c % 60)), op: 'add', flag: 'read' },
@@ -122,12 +128,12 @@ const acts: Readonly<Record<string, (a: number, b: number, c: number) => Act>> =
 };
 
 /**
- * Returns the unread counts computed from the complete lists of unread messages, in the form of the counts that the service
+ * Returns unread counts computed from the complete lists of unread messages, in the format of the counts that the service
  * computes.
  */
-async function listed({ realmId }: Place, { id: userId }: Person) {
-  const { groups } = await readUnread(service.app.db, { realmId, userId });
-  const conversations = await service.app.db.conversation.findMany({ where: { realmId } });
+async function listed({ organizationId }: Place, { id: userId }: Person) {
+  const { groups } = await readUnread(service.app.db, { organizationId, userId });
+  const conversations = await service.app.db.conversation.findMany({ where: { organizationId } });
   const known = new Map(conversations.map(({ id, memberIds }) => [memberIds.join(), id]));
   const places = groups.map(({ channelId, memberIds, topic, isMuted, ids, mentions }) => ({
     ...{ channelId, conversationId: known.get(memberIds?.join() ?? '') ?? null, topic: topic.toLowerCase(), isMuted },
@@ -144,8 +150,8 @@ async function listed({ realmId }: Place, { id: userId }: Person) {
 async function expectCounted(of: Place): Promise<void> {
   const { db } = service.app;
   const userIds = of.readers.map(({ id }) => id);
-  const counted = await countUnreadOfEach(db, of.realmId, userIds);
-  const mentioned = await unreadMentionsOfEach(db, of.realmId, userIds);
+  const counted = await countUnreadOfEach(db, of.organizationId, userIds);
+  const mentioned = await unreadMentionsOfEach(db, of.organizationId, userIds);
   for (const reader of of.readers) {
     const { places, counts } = await listed(of, reader);
     const asCounted = (
@@ -158,8 +164,8 @@ async function expectCounted(of: Place): Promise<void> {
         ]),
       );
     expect(asCounted(counted.get(reader.id))).toEqual(counts);
-    // For a single reader, the counts are fetched by another query.
-    expect(asCounted((await countUnreadOfEach(db, of.realmId, [reader.id])).get(reader.id))).toEqual(counts);
+    // For a single reader, the service uses another query.
+    expect(asCounted((await countUnreadOfEach(db, of.organizationId, [reader.id])).get(reader.id))).toEqual(counts);
     const mentions = (mentioned.get(reader.id) ?? []).map(
       ({ channelId, conversationId, topic, count }) => [`${channelId} ${conversationId} ${topic}`, count] as const,
     );
@@ -175,11 +181,13 @@ async function expectCounted(of: Place): Promise<void> {
     );
     const there = (one: (typeof topics)[number]) =>
       places.find(({ channelId, topic }) => channelId === one.channelId && topic === one.topic.toLowerCase());
-    expect(await countUnreadInTopics(db, of.realmId, topics)).toEqual(topics.map((one) => there(one)?.count ?? 0));
+    expect(await countUnreadInTopics(db, of.organizationId, topics)).toEqual(
+      topics.map((one) => there(one)?.count ?? 0),
+    );
     const direct = places.flatMap(({ conversationId }) =>
       conversationId === null ? [] : [{ userId: reader.id, channelId: null, conversationId, topic: '' }],
     );
-    expect(await firstUnreadIn(db, of.realmId, [...topics, ...direct])).toEqual([
+    expect(await firstUnreadIn(db, of.organizationId, [...topics, ...direct])).toEqual([
       ...topics.map((one) => there(one)?.first ?? null),
       ...direct.map((one) => places.find(({ conversationId }) => conversationId === one.conversationId)?.first),
     ]);
@@ -197,9 +205,9 @@ test('unread counts match the full lists after any changes, whenever the stored 
       for (const { run } of made) await run(of);
       await expectCounted(of);
       await countMessages(service.app);
-      await service.app.db.$queryRaw`SELECT tally_messages(${of.realmId}::int, 100000) AS more`;
+      await service.app.db.$queryRaw`SELECT tally_messages(${of.organizationId}::int, 100000) AS more`;
       await expectCounted(of);
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: 12, seed: 7, endOnFailure: true },
   );
-}, 180_000);
+});

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-// Tests that the list of starred messages and the narrow of starred messages agree: when users lose access to a message, it
-// loses their star.
+// Tests that the list and the narrow of starred messages agree. When a user loses access to a message, the user's star on it is
+// removed.
 
 interface Starred {
   /** The user who starred the message. */
@@ -15,7 +15,10 @@ interface Starred {
   lose(): Promise<unknown>;
 }
 
-/** The organization that all cases share. Each case has its own users, channels and groups, numbered by `nth`. */
+/**
+ * The organization that all cases share. Each case has users, channels and groups of its own, whose names contain the number
+ * `nth`.
+ */
 interface House extends Pick<Organization, 'owner' | 'member' | 'guest'> {
   readonly nth: number;
 }
@@ -23,7 +26,7 @@ interface House extends Pick<Organization, 'owner' | 'member' | 'guest'> {
 let place: Organization;
 let made = 0;
 beforeAll(async () => {
-  place = await organization();
+  place = await createOrganization();
 });
 async function house(): Promise<House> {
   const nth = ++made;
@@ -158,7 +161,7 @@ describe('a user with a starred message', () => {
     expect(await hear()).toEqual([expect.objectContaining(removed)]);
     expect(await listed(by)).toEqual([kept]);
     expect(await narrowed(by)).toEqual([kept]);
-    // The star does not return when the user regains access, and cannot be set while the message is not readable.
+    // The star does not return when the user regains access. The user cannot star the message while it is not readable.
     expect((await star(by, [id])).body).toMatchObject({ result: 'error', msg: 'Invalid message(s)' });
     expect(await listed(by)).toEqual([kept]);
   });

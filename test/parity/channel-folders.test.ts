@@ -24,20 +24,32 @@ describe('channel folders', () => {
     await expectParity(furnish, { one: act('administrator', {}), 'by a member': byMember, ...refused(act) });
   });
 
-  test.concurrent('PATCH /channel_folders/{channel_folder_id} and updateChannelFolder', async () => {
-    const act = (who: Who, fields: object, code?: string, id = ({ folders }: World) => folders[1]) => {
-      const { is_archived, ...texts } = fields as { is_archived?: boolean };
-      return bothDoors('PATCH', (world) => `/channel_folders/${id(world)}`, 'updateChannelFolder')(
+  test.concurrent('PATCH /channel_folders/{channel_folder_id} and its mutations', async () => {
+    const act = (who: Who, fields: object, code?: string, id = ({ folders }: World) => folders[1]) =>
+      bothDoors('PATCH', (world) => `/channel_folders/${id(world)}`, 'updateChannelFolder')(
         who,
         () => fields,
-        (world) => ({ channelFolderId: id(world), ...texts, isArchived: is_archived }),
+        (world) => ({ channelFolderId: id(world), ...fields }),
         code,
       );
-    };
+    const archive = (who: Who, is_archived: boolean, code?: string, id = ({ folders }: World) => folders[1]) =>
+      bothDoors(
+        'PATCH',
+        (world) => `/channel_folders/${id(world)}`,
+        is_archived ? 'archiveChannelFolder' : 'unarchiveChannelFolder',
+      )(
+        who,
+        () => ({ is_archived }),
+        (world) => ({ channelFolderId: id(world) }),
+        code,
+      );
     await expectParity(furnish, {
       'name and description': act('administrator', { name: '2nd', description: 'The **second**' }),
-      archived: act('owner', { is_archived: true }),
-      'back again': act('owner', { is_archived: false }),
+      archived: archive('owner', true),
+      'archived again': archive('owner', true),
+      'archived by a moderator': archive('moderator', true, 'UNAUTHORIZED_PRINCIPAL'),
+      'one that is not there, archived': archive('owner', true, 'BAD_REQUEST', () => NOBODY),
+      'back again': archive('owner', false),
       nothing: act('owner', {}),
       'by a moderator': act('moderator', { name: 'mine' }, 'UNAUTHORIZED_PRINCIPAL'),
       'one that is not there': act('owner', { name: 'x' }, 'BAD_REQUEST', () => NOBODY),
@@ -47,8 +59,12 @@ describe('channel folders', () => {
 
   test.concurrent('PATCH /channel_folders and reorderChannelFolders', async () => {
     const act = (who: Who, order: (folders: readonly number[]) => number[], code?: string) => {
-      const input = ({ folders }: World) => ({ order: order(folders) });
-      return bothDoors('PATCH', '/channel_folders', 'reorderChannelFolders')(who, input, input, code);
+      return bothDoors('PATCH', '/channel_folders', 'reorderChannelFolders')(
+        who,
+        ({ folders }) => ({ order: order(folders) }),
+        ({ folders }) => ({ channelFolderIds: order(folders) }),
+        code,
+      );
     };
     await expectParity(furnish, {
       'the other way round': act('administrator', (ids) => ids.toReversed()),

@@ -4,7 +4,7 @@ import { type Act, expectParity } from '../helpers/equivalents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { CHANNEL_FIELDS, GROUP_FRAGMENT, toRestChannel } from '../helpers/rest-channel.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 describe('channels', () => {
   test.concurrent('POST /channels/create and createChannel', async () => {
@@ -28,7 +28,7 @@ describe('channels', () => {
       'a private one with shared history': act(
         'member',
         () => ({ name: 'private', invite_only: true, history_public_to_subscribers: true }),
-        () => ({ name: 'private', isPrivate: true, historyPublicToSubscribers: true }),
+        () => ({ name: 'private', privacy: 'PRIVATE_SHARED_HISTORY' }),
       ),
       'one with all there is': act(
         'owner',
@@ -78,7 +78,7 @@ describe('channels', () => {
       'a web-public one': act(
         'owner',
         () => ({ is_web_public: true }),
-        () => ({ isWebPublic: true }),
+        () => ({ privacy: 'WEB_PUBLIC' }),
         'BAD_REQUEST',
       ),
       'a group that is not there': act(
@@ -128,17 +128,17 @@ describe('channels', () => {
       private: act(
         'member',
         () => ({ is_private: true }),
-        () => ({ isPrivate: true }),
+        () => ({ privacy: 'PRIVATE' }),
       ),
       'shared history': act(
         'member',
         () => ({ history_public_to_subscribers: true }),
-        () => ({ historyPublicToSubscribers: true }),
+        () => ({ privacy: 'PRIVATE_SHARED_HISTORY' }),
       ),
       'public again': act(
         'member',
         () => ({ is_private: false }),
-        () => ({ isPrivate: false }),
+        () => ({ privacy: 'PUBLIC' }),
       ),
       'a default one': act(
         'administrator',
@@ -249,7 +249,7 @@ describe('channels', () => {
   });
 
   test.concurrent('GET /streams, /streams/{stream_id} and channels, channel', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member, guest, moderator } = people;
     const { channel_folder_id } = await owner.ok('POST', '/channel_folders/create', { name: 'F', description: '' });
     const fields = { subscribers: [member.id, guest.id], folder_id: channel_folder_id, description: '*a*' };
@@ -260,7 +260,7 @@ describe('channels', () => {
       invite_only: true,
     });
     await member.ok('POST', '/channels/create', { name: 'c', subscribers: [] });
-    // Guests see no groups, so neither the permission groups of a channel.
+    // Guests see no groups. Therefore they do not see the permission groups of a channel either.
     const asGuest = ({ can_send_message_group: _, can_administer_channel_group: __, ...channel }: Json) => channel;
     for (const person of [owner, moderator, member, guest]) {
       const { channels } = await person.query(

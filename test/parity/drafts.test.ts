@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, note, type Who, type World } from '../helpers/both-doors.ts';
 import { expectParity } from '../helpers/equivalents.ts';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { toTopic } from '../helpers/talk.ts';
 
 describe('drafts', () => {
@@ -79,7 +79,7 @@ describe('drafts', () => {
   });
 
   test.concurrent('GET /drafts, /saved_snippets, /channel_folders and drafts, savedSnippets, channelFolders', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     await member.ok('POST', '/drafts', {
       drafts: [
         { ...note, timestamp: 5 },
@@ -95,7 +95,7 @@ describe('drafts', () => {
         creator { databaseId } } } } }`);
     const seconds = (time: string) => Math.floor(Date.parse(time) / 1000);
     const nodes = ({ edges }: Json) => edges.map(({ node: { databaseId: id, ...node } }: Json) => ({ id, ...node }));
-    // GraphQL returns the last edited draft first, REST last.
+    // GraphQL returns the last edited draft first. REST returns it last.
     expect((await member.ok('GET', '/drafts')).drafts.toReversed()).toEqual(
       nodes(drafts).map(({ lastEditedAt, type: _, channel, recipients, topicName: topic, ...draft }: Json) => ({
         ...{ ...draft, topic },

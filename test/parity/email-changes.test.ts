@@ -19,8 +19,8 @@ describe('addresses and passwords', () => {
         code,
       );
     const granted = async (twin: EquivalentOrganization) => {
-      const { owner, realm } = twin.people;
-      const right = { org: realm.subdomain, user: owner.email, right: 'can_change_user_emails' };
+      const { owner, organization } = twin.people;
+      const right = { org: organization.subdomain, user: owner.email, right: 'can_change_user_emails' };
       await runCommand(serverOf().dataDir, 'user grant', right);
       return furnish(twin);
     };

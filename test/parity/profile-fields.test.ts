@@ -98,7 +98,7 @@ describe('profiles', () => {
         () => '/realm/profile_fields',
         'reorderCustomProfileFields',
         (fields) => ({ order: of(fields) }),
-        (fields) => ({ order: of(fields) }),
+        (fields) => ({ customProfileFieldIds: of(fields) }),
         code,
       );
     const rename = (who: Who, name: string, code?: string) =>
@@ -108,7 +108,7 @@ describe('profiles', () => {
         at('ship'),
         'updateCustomProfileField',
         () => ({ name, required: true }),
-        ({ ship }) => ({ fieldId: ship, name, required: true }),
+        ({ ship }) => ({ customProfileFieldId: ship, name, required: true }),
         code,
       );
     const remove = (who: Who, code?: string) =>
@@ -118,7 +118,7 @@ describe('profiles', () => {
         at('mates'),
         'deleteCustomProfileField',
         () => ({}),
-        ({ mates }) => ({ fieldId: mates }),
+        ({ mates }) => ({ customProfileFieldId: mates }),
         code,
       );
     await expectParity(withFields, {
@@ -131,7 +131,7 @@ describe('profiles', () => {
         at('flag'),
         'updateCustomProfileField',
         () => ({ field_data: { b: { text: 'Blue', order: '1' } } }),
-        ({ flag }) => ({ fieldId: flag, data: { choices: [{ key: 'b', text: 'Blue' }] } }),
+        ({ flag }) => ({ customProfileFieldId: flag, data: { choices: [{ key: 'b', text: 'Blue' }] } }),
       ),
       'an order of some': order('owner', ({ ship }) => [ship], 'BAD_REQUEST'),
       'an order': order('owner', ({ ship, flag, mates }) => [mates, ship, flag]),

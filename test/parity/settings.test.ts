@@ -9,7 +9,7 @@ describe('settings', () => {
       edit(
         who,
         (world) => ({ color_scheme: 3, target_users: { user_ids: ids(world), skip_if_already_edited: skipsEdited } }),
-        (world) => ({ colorScheme: 'LIGHT', userIds: ids(world), skipsEdited }),
+        (world) => ({ settings: { colorScheme: 'LIGHT' }, userIds: ids(world), skipsEdited }),
         code,
       );
     await expectParity(furnish, {

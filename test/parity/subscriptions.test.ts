@@ -3,7 +3,7 @@ import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/bot
 import { expectParity } from '../helpers/equivalents.ts';
 import type { Json } from '../helpers/http.ts';
 import { CHANNEL_FIELDS, GROUP_FRAGMENT, toRestChannel } from '../helpers/rest-channel.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 describe('subscriptions', () => {
   test.concurrent('POST /users/me/subscriptions and subscribe', async () => {
@@ -31,7 +31,7 @@ describe('subscriptions', () => {
       'to a new one': act('moderator', [{ name: 'new', description: 'A *new* one' }], ['member', 'guest']),
       'to a new private one': act('member', [{ name: 'secret' }], [], undefined, [
         { invite_only: true },
-        { newChannels: { isPrivate: true } },
+        { newChannels: { privacy: 'PRIVATE' } },
       ]),
       'to a private one': act('owner', [{ name: 'hidden' }], [], 'BAD_REQUEST'),
       'to a private one, if possible': act('owner', [{ name: 'hidden' }, { name: 'other' }], [], undefined, [
@@ -116,7 +116,7 @@ describe('subscriptions', () => {
   });
 
   test.concurrent('GET /users/me/subscriptions and subscriptions', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     for (const name of ['a', 'b'])
       await member.ok('POST', '/channels/create', { name, subscribers: [member.id, guest.id] });
     const { subscriptions } = await member.query(`{ subscriptions { edges { node { color isMuted pinToTop
@@ -125,7 +125,7 @@ describe('subscriptions', () => {
     const shown = subscriptions.edges.map(({ node }: Json) => ({
       ...{ color: node.color, is_muted: node.isMuted, in_home_view: !node.isMuted, pin_to_top: node.pinToTop },
       ...{ desktop_notifications: node.desktopNotifications, audible_notifications: node.audibleNotifications },
-      // Only REST returns the settings that have no effect yet.
+      // These settings have no effect yet, and only REST returns them.
       ...{ push_notifications: null, email_notifications: null },
       wildcard_mentions_notify: node.wildcardMentionsNotify,
       ...toRestChannel(node.channel),

@@ -1,6 +1,7 @@
 import { describe, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/both-doors.ts';
 import { expectParity } from '../helpers/equivalents.ts';
+import { toTopic } from '../helpers/talk.ts';
 
 describe('topics', () => {
   test.concurrent('POST /user_topics and setTopicVisibility', async () => {
@@ -9,7 +10,7 @@ describe('topics', () => {
       bothDoors('POST', '/user_topics', 'setTopicVisibility')(
         who,
         (world) => ({ stream_id: id(world), topic, visibility_policy: policy }),
-        (world) => ({ channelId: id(world), topic, visibility: NAMES[policy] }),
+        (world) => ({ ...toTopic(id(world), topic), visibility: NAMES[policy] }),
         code,
       );
     await expectParity(furnish, {
@@ -30,7 +31,7 @@ describe('topics', () => {
       bothDoors('PATCH', '/users/me/subscriptions/muted_topics', 'setTopicVisibility')(
         who,
         ({ general }) => ({ stream_id: general, topic, op }),
-        ({ general }) => ({ channelId: general, topic, visibility: op === 'add' ? 'MUTED' : 'INHERIT' }),
+        ({ general }) => ({ ...toTopic(general, topic), visibility: op === 'add' ? 'MUTED' : 'INHERIT' }),
         code,
       );
     await expectParity(furnish, {
@@ -48,7 +49,7 @@ describe('topics', () => {
       bothDoors('POST', (world) => `/streams/${id(world)}/delete_topic`, 'deleteTopic')(
         who,
         () => ({ topic_name: topic }),
-        (world) => ({ channelId: id(world), topic }),
+        (world) => toTopic(id(world), topic),
         code,
       );
     const follow = (world: World) =>

@@ -12,11 +12,16 @@ describe('default settings of new users', () => {
         () => graphql,
         code,
       );
-    const dark = [{ color_scheme: 2 }, { colorScheme: 'DARK' }] as const;
+    const dark = [{ color_scheme: 2 }, { settings: { colorScheme: 'DARK' } }] as const;
     await expectParity(furnish, {
       'another one': act('administrator', ...dark),
       'the same': act('administrator', ...dark),
-      'one there is not': act('administrator', { web_font_size_px: 0 }, { webFontSizePx: 0 }, 'BAD_REQUEST'),
+      'one there is not': act(
+        'administrator',
+        { web_font_size_px: 0 },
+        { settings: { webFontSizePx: 0 } },
+        'BAD_REQUEST',
+      ),
       'by a moderator': act('moderator', ...dark, 'UNAUTHORIZED_PRINCIPAL'),
     });
   });

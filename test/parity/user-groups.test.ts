@@ -3,7 +3,7 @@ import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/bot
 import { type Act, expectParity } from '../helpers/equivalents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 describe('user groups', () => {
   test.concurrent('POST /user_groups/create and createUserGroup', async () => {
@@ -34,15 +34,20 @@ describe('user groups', () => {
   });
 
   test.concurrent('PATCH /user_groups/{id}, POST /user_groups/{id}/deactivate and their mutations', async () => {
-    const act = (who: Who, fields: object, code?: string, id = ({ userGroups }: World) => userGroups[0]) => {
-      const { deactivated, ...texts } = fields as { deactivated?: boolean };
-      return bothDoors('PATCH', (world) => `/user_groups/${id(world)}`, 'updateUserGroup')(
+    const act = (who: Who, fields: object, code?: string, id = ({ userGroups }: World) => userGroups[0]) =>
+      bothDoors('PATCH', (world) => `/user_groups/${id(world)}`, 'updateUserGroup')(
         who,
         () => fields,
-        (world) => ({ userGroupId: id(world), ...texts, isDeactivated: deactivated }),
+        (world) => ({ userGroupId: id(world), ...fields }),
         code,
       );
-    };
+    const reactivate = (who: Who, code?: string, id = ({ userGroups }: World) => userGroups[0]) =>
+      bothDoors('PATCH', (world) => `/user_groups/${id(world)}`, 'reactivateUserGroup')(
+        who,
+        () => ({ deactivated: false }),
+        (world) => ({ userGroupId: id(world) }),
+        code,
+      );
     const deactivate = (who: Who, code?: string) =>
       bothDoors('POST', ({ userGroups }) => `/user_groups/${userGroups[0]}/deactivate`, 'deactivateUserGroup')(
         who,
@@ -75,7 +80,10 @@ describe('user groups', () => {
       'deactivated by a guest': deactivate('guest', 'UNAUTHORIZED_PRINCIPAL'),
       deactivated: deactivate('owner'),
       'deactivated again': deactivate('owner', 'BAD_REQUEST'),
-      'brought back': act('owner', { deactivated: false }),
+      'reactivated by a member': reactivate('member', 'BAD_REQUEST'),
+      'reactivated, not there': reactivate('owner', 'BAD_REQUEST', () => NOBODY),
+      reactivated: reactivate('owner'),
+      'reactivated again': reactivate('owner'),
     });
   });
 
@@ -83,24 +91,29 @@ describe('user groups', () => {
     const change = (who: Who, fields: (world: World) => object, code?: string) =>
       bothDoors('POST', ({ userGroups }) => `/user_groups/${userGroups[0]}/members`, 'updateUserGroupMembers')(
         who,
+        fields,
         (world) => {
-          const { addSubgroups, deleteSubgroups, ...users } = fields(world) as Record<string, unknown>;
-          return { ...users, add_subgroups: addSubgroups, delete_subgroups: deleteSubgroups };
+          const { add, delete: remove, add_subgroups, delete_subgroups } = fields(world) as Record<string, unknown>;
+          const people = { addMemberIds: add, removeMemberIds: remove };
+          const groups = { addSubgroupIds: add_subgroups, removeSubgroupIds: delete_subgroups };
+          return { userGroupId: world.userGroups[0], ...people, ...groups };
         },
-        (world) => ({ userGroupId: world.userGroups[0], ...fields(world) }),
         code,
       );
     const nest = (who: Who, fields: (world: World) => object, code?: string) =>
-      bothDoors('POST', ({ userGroups }) => `/user_groups/${userGroups[0]}/subgroups`, 'updateUserGroupSubgroups')(
+      bothDoors('POST', ({ userGroups }) => `/user_groups/${userGroups[0]}/subgroups`, 'updateUserGroupMembers')(
         who,
         fields,
-        (world) => ({ userGroupId: world.userGroups[0], ...fields(world) }),
+        (world) => {
+          const { add, delete: remove } = fields(world) as Record<string, unknown>;
+          return { userGroupId: world.userGroups[0], addSubgroupIds: add, removeSubgroupIds: remove };
+        },
         code,
       );
     await expectParity(furnish, {
       'users and groups come': change('owner', ({ owner, userGroups }) => ({
         add: [owner.id],
-        addSubgroups: [userGroups[1]],
+        add_subgroups: [userGroups[1]],
       })),
       'one comes again': change('owner', ({ owner }) => ({ add: [owner.id] }), 'BAD_REQUEST'),
       'a circle': nest('owner', ({ userGroups }) => ({ add: [userGroups[0]] }), 'BAD_REQUEST'),
@@ -108,12 +121,12 @@ describe('user groups', () => {
       'by a member': nest('member', ({ owners }) => ({ add: [owners] }), 'BAD_REQUEST'),
       'by a guest': nest('guest', ({ owners }) => ({ add: [owners] }), 'UNAUTHORIZED_PRINCIPAL'),
       'groups come and go': nest('owner', ({ owners, userGroups }) => ({ add: [owners], delete: [userGroups[1]] })),
-      'all go': change('owner', ({ owner, owners }) => ({ delete: [owner.id], deleteSubgroups: [owners] })),
+      'all go': change('owner', ({ owner, owners }) => ({ delete: [owner.id], delete_subgroups: [owners] })),
     });
   });
 
   test.concurrent('GET /user_groups, their members and subgroups and userGroups, userGroup', async () => {
-    const { owner, member, moderator } = await organization();
+    const { owner, member, moderator } = await createOrganization();
     const group = (name: string, more: object) =>
       owner.ok('POST', '/user_groups/create', { name, description: 'x', members: [], ...more });
     const { group_id: inner } = await group('inner', { members: [member.id] });
@@ -122,7 +135,7 @@ describe('user groups', () => {
     const { userGroups, userGroup } = await member.query(`{
       userGroups(first: 50) { edges { node { databaseId name description isRoleGroup isDeactivated createdAt
         creator { databaseId } members(directOnly: true) ${IDS} subgroups(directOnly: true) ${IDS} } } }
-      userGroup(userGroupId: "${globalId('UserGroup', outer)}") { members ${IDS} subgroups ${IDS} } }`);
+      userGroup(by: { id: "${globalId('UserGroup', outer)}" }) { members ${IDS} subgroups ${IDS} } }`);
     const ids = ({ edges }: Json) => edges.map(({ node }: Json) => node.databaseId);
     const { user_groups } = await member.ok('GET', '/user_groups');
     expect(user_groups).toMatchObject(

@@ -3,7 +3,7 @@ import { bothDoors, furnish, NOBODY, type Who } from '../helpers/both-doors.ts';
 import { expectParity } from '../helpers/equivalents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 describe('users', () => {
   test.concurrent('POST /users and createUser', async () => {
@@ -78,7 +78,7 @@ describe('users', () => {
   });
 
   test.concurrent('GET /users, /users/{user_id}, /users/{email}, /users/me and users, user, viewer', async () => {
-    const { guest, owner, member } = await organization();
+    const { guest, owner, member } = await createOrganization();
     const { users } = await guest.query(`{ users { edges { node { ${USER} } } } }`);
     const members = users.edges.map(({ node }: Json) => toRestUser(node));
     expect((await guest.ok('GET', '/users', { client_gravatar: false })).members).toEqual(members);

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const path = '/users/me/alert_words';
 const add = (person: Person, ...alert_words: string[]) => person.ok('POST', path, { alert_words });
 const remove = (person: Person, ...alert_words: string[]) => person.ok('DELETE', path, { alert_words });
 
 test.concurrent('alert words are added and removed case-insensitively, and only their user receives the events', async () => {
-  const { member, bot, owner } = await organization();
+  const { member, bot, owner } = await createOrganization();
   const [heard, others] = [await member.receiving(), await owner.receiving()];
   expect((await member.ok('GET', path)).alert_words).toEqual([]);
   expect((await add(member, ' Release ', 'my project', '  ', 'RELEASE', '👋'.repeat(100))).alert_words).toEqual([
@@ -31,7 +31,7 @@ test.concurrent('alert words are added and removed case-insensitively, and only 
 });
 
 test.concurrent('refuses a word that is too long, too many words, and an empty word', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const refused = async (alert_words: unknown) => (await member.rest('POST', path, { alert_words })).body;
   expect(await refused(['a', 'w'.repeat(101)])).toMatchObject({
     ...{ code: 'BAD_REQUEST', msg: 'alert_words[1] is too long (limit: 100 characters)' },
@@ -45,7 +45,7 @@ test.concurrent('refuses a word that is too long, too many words, and an empty w
 });
 
 test.concurrent('GraphQL gives the same results and events', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   await using events = await member.events('... on AlertWordsChangedEvent { alertWords }');
   expect(await member.mutate('addAlertWords', { words: ['a', ' B '] }, 'alertWords')).toEqual({
     alertWords: ['a', 'B'],
@@ -56,7 +56,7 @@ test.concurrent('GraphQL gives the same results and events', async () => {
 });
 
 test.concurrent('a message is flagged for each recipient whose alert word it contains as a separate word', async () => {
-  const { owner, member, guest, moderator } = await organization();
+  const { owner, member, guest, moderator } = await createOrganization();
   const subscribers = [owner.id, member.id];
   const { id: channel } = await owner.ok('POST', '/channels/create', { name: 'general', subscribers });
   // The user has no alert words yet.
@@ -100,7 +100,7 @@ test.concurrent('a message is flagged for each recipient whose alert word it con
   expect((await toGuest?.())?.map(({ flags }) => flags)).toEqual([['has_alert_word']]);
   expect((await toModerator?.())?.map(({ flags }) => flags)).toEqual([[]]);
   expect((await toOwner?.())?.map(({ flags }) => flags.includes('has_alert_word'))).toEqual([true, true]);
-  // If the messages are fetched later, they have the flags that the events contained.
+  // Messages that are fetched later have the same flags as in their events.
   const narrow = [{ operator: 'is', operand: 'alerted' }];
   const { messages } = await member.ok('GET', '/messages', { anchor: 'newest', num_before: 100, num_after: 0, narrow });
   const inHistory = Object.values(contents).filter((flag) => flag).length + 1;
@@ -108,7 +108,7 @@ test.concurrent('a message is flagged for each recipient whose alert word it con
 });
 
 test.concurrent('an edit updates the flag for the users who received the message', async () => {
-  const { owner, member, guest } = await organization();
+  const { owner, member, guest } = await createOrganization();
   const { id: channel } = await owner.ok('POST', '/channels/create', { name: 'a', subscribers: [owner.id, member.id] });
   await add(member, 'release');
   await add(guest, 'release');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const VIEW = { fragment: 'narrow/channel/7-general', is_pinned: true, name: 'General' };
 
 test.concurrent('stores built-in and custom views for each user, in both APIs', async () => {
-  const { member, guest } = await organization();
+  const { member, guest } = await createOrganization();
   const heard = await member.receiving();
   await member.ok('POST', '/navigation_views', { fragment: ' inbox ', is_pinned: false });
   await member.ok('POST', '/navigation_views', VIEW);
@@ -20,7 +20,7 @@ test.concurrent('stores built-in and custom views for each user, in both APIs', 
     'navigationView { isPinned name }',
   );
   expect(payload.navigationView).toEqual({ isPinned: true, name: null });
-  await member.mutate('removeNavigationView', { fragment: 'inbox' }, 'fragment');
+  await member.mutate('removeNavigationView', { fragment: 'inbox' }, 'navigationViewId');
   await member.ok('DELETE', `/navigation_views/${VIEW.fragment}`);
   expect(await heard()).toEqual([
     { type: 'navigation_view', op: 'add', navigation_view: { fragment: 'inbox', is_pinned: false, name: null } },
@@ -33,7 +33,7 @@ test.concurrent('stores built-in and custom views for each user, in both APIs', 
 });
 
 test.concurrent('refuses invalid and duplicate views', async () => {
-  const { member, guest } = await organization();
+  const { member, guest } = await createOrganization();
   await member.ok('POST', '/navigation_views', VIEW);
   await member.ok('POST', '/navigation_views', { fragment: 'feed', is_pinned: true });
   for (const [method, path, parameters, expected] of [

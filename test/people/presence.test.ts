@@ -3,7 +3,7 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 const START = Date.UTC(2026, 10, 20, 12);
 let clock = START;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-const place = () => organization({}, { on: service });
+const place = () => createOrganization({}, { on: service });
 const seconds = () => Math.floor(clock / 1000);
 const pass = (count: number) => {
   clock += count * 1000;
@@ -107,7 +107,7 @@ describe('POST /users/me/presence', () => {
     pass(54);
     await quietly(member);
     expect(await row()).toEqual(first);
-    // If an idle user becomes active, this is stored without delay.
+    // When an idle user becomes active, the service stores the change without delay.
     pass(6);
     await quietly(member, 'idle');
     pass(1);
@@ -132,7 +132,7 @@ describe('POST /users/me/presence', () => {
     expect((await idsFor({ history_limit_days: 15 })).length).toBe(3);
     expect((await idsFor({ history_limit_days: 1e9 })).length).toBe(3);
     expect(await ping(owner, { history_limit_days: 0 })).toMatchObject({ presences: {}, presence_last_update_id: -1 });
-    // A request with `last_update_id` returns all changes, regardless of the number of days.
+    // A request with `last_update_id` returns all later changes, regardless of `history_limit_days`.
     expect((await idsFor({ last_update_id: 1, history_limit_days: 1 })).length).toBe(2);
     const registered = (days: number | null) =>
       owner.register({ fetch_event_types: ['presence'], slim_presence: true, presence_history_limit_days: days });
@@ -160,11 +160,53 @@ describe('POST /users/me/presence', () => {
   });
 });
 
+describe('the presences of given users', () => {
+  const LIST = `query ($userIds: [ID!], $since: PresencesSinceInput, $first: Int, $after: String) {
+    presences(userIds: $userIds, since: $since, first: $first, after: $after) {
+      totalCount pageInfo { endCursor } nodes { user { databaseId } status } } }`;
+  const ids = (people: readonly { readonly id: number }[]) => people.map(({ id }) => globalId('User', id));
+  const list = async (by: Person, variables: Parameters) => (await by.query(LIST, variables)).presences;
+  const idsIn = ({ nodes }: Json): number[] => nodes.map(({ user }: Json) => user.databaseId);
+
+  test('are listed in pages, whenever they were present', async () => {
+    const { owner, member, guest, moderator, bot } = await place();
+    for (const person of [member, guest, moderator]) await quietly(person);
+    pass(86_400 * 20);
+    await quietly(owner);
+    expect(idsIn(await list(owner, {}))).toEqual([owner.id]);
+    const asked = ids([owner, guest, member, bot]);
+    expect(idsIn(await list(owner, { userIds: asked }))).toEqual([member.id, guest.id, owner.id]);
+    expect(await list(owner, { userIds: asked })).toMatchObject({
+      totalCount: 3,
+      nodes: [{ status: 'OFFLINE' }, {}, {}],
+    });
+    expect(idsIn(await list(owner, { userIds: asked, since: { days: 14 } }))).toEqual([owner.id]);
+    const first = await list(owner, { userIds: asked, first: 2 });
+    expect(idsIn(first)).toEqual([member.id, guest.id]);
+    const after = first.pageInfo.endCursor;
+    expect(idsIn(await list(owner, { userIds: asked, first: 2, after }))).toEqual([owner.id]);
+    expect(await list(owner, { userIds: [] })).toMatchObject({ totalCount: 0, nodes: [] });
+  });
+
+  test('are empty for unknown users, and refused for more than 500', async () => {
+    const [{ owner }, { member: stranger }] = [await place(), await place()];
+    await quietly(owner);
+    await quietly(stranger);
+    const unknown = [...ids([stranger, { id: 2_000_000_000 }]), globalId('Channel', owner.id), 'nonsense'];
+    expect(await list(owner, { userIds: unknown })).toMatchObject({ totalCount: 0, nodes: [] });
+    const many = (count: number) => Array.from({ length: count }, () => globalId('User', owner.id));
+    expect(idsIn(await list(owner, { userIds: many(500) }))).toEqual([owner.id]);
+    const { data, errors } = await owner.graphql(LIST, { userIds: many(501) });
+    expect(data).toEqual({ presences: null });
+    expect(errors).toMatchObject([{ message: 'userIds is too long (limit: 500 items)', path: ['presences'] }]);
+  });
+});
+
 describe('a client that requests changes since the last reply', () => {
   // Uses the server that all tests share. On PostgreSQL, it writes several pings in one statement.
   test('misses nothing, however many users ping concurrently', async () => {
     const names = Array.from({ length: 24 }, (_, i) => `person ${i}`);
-    const made = await organization(Object.fromEntries(names.map((name) => [name, 'member'])));
+    const made = await createOrganization(Object.fromEntries(names.map((name) => [name, 'member'])));
     const people = names.map((name) => (made as unknown as Record<string, Person>)[name] as Person);
     const read = async (newerThan: number): Promise<[number, number][]> => {
       const { presences } = await made.owner.query(
@@ -235,7 +277,7 @@ describe('the event', () => {
   });
 
   test('is sent once if several clients come online together', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const heard = await owner.receiving(MODERN);
     await Promise.all(Array.from({ length: 6 }, () => quietly(member)));
     expect((await heard()).length).toBe(1);
@@ -259,12 +301,16 @@ describe('the event', () => {
   });
 });
 
-async function fillTo({ realm }: Organization, count: number): Promise<void> {
+async function fillTo({ organization }: Organization, count: number): Promise<void> {
   const { db } = service.app;
-  const there = await db.user.count({ where: { realmId: realm.id, isActive: true } });
+  const there = await db.user.count({ where: { organizationId: organization.id, isActive: true } });
   await db.user.createMany({
     data: Array.from({ length: count - there }, (_, i) => ({
-      ...{ realmId: realm.id, email: `${count}.${i}@${realm.subdomain}.example`, fullName: `Other ${i}` },
+      ...{
+        organizationId: organization.id,
+        email: `${count}.${i}@${organization.subdomain}.example`,
+        fullName: `Other ${i}`,
+      },
       ...{ avatarSource: 'J', joinedAt: new Date(clock) },
     })),
   });
@@ -381,7 +427,7 @@ describe('over GraphQL', () => {
     expect(await pageOf('last: 5, since: { version: 1 }')).toMatchObject({ nodes: [2] });
     expect(await pageOf('since: { days: 0 }')).toMatchObject({ nodes: [] });
     expect(await bot.tryMutation('recordPresence', { status: 'ACTIVE' })).toMatchObject({
-      ...{ code: 'BAD_REQUEST', message: 'This endpoint does not accept bot requests.' },
+      ...{ __typename: 'ForbiddenError', code: 'BAD_REQUEST' },
     });
     await member.ok('PATCH', '/settings', { presence_enabled: false });
     const { presence: hidden } = await member.mutate('recordPresence', { status: 'ACTIVE' }, 'presence { status }');

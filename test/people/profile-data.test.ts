@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const FIELDS = '/realm/profile_fields';
 const OWN = '/users/me/profile_data';
@@ -20,7 +20,7 @@ const TYPES = {
 type Field = keyof typeof TYPES;
 
 async function crew() {
-  const made = await organization();
+  const made = await createOrganization();
   const ids = {} as Record<Field, number>;
   for (const [name, field] of Object.entries(TYPES)) {
     ids[name as Field] = (await made.owner.ok('POST', FIELDS, { ...field })).id;
@@ -33,7 +33,7 @@ async function crew() {
     entries,
     set: (person: Person, values: Partial<Record<Field, unknown>>) =>
       person.rest('PATCH', OWN, { data: entries(values) }),
-    /** Returns the profile data of a user as `reader` sees it, by the names of the fields. */
+    /** Returns the profile data of a user that `reader` can see, by the names of the fields. */
     profileOf: async (person: Person, reader = made.guest): Promise<Json> => {
       const { user } = await reader.ok('GET', `/users/${person.id}`, { include_custom_profile_fields: true });
       const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]));
@@ -96,7 +96,7 @@ describe('PATCH and DELETE /users/me/profile_data', () => {
 
   test.concurrent('refuse values that a field does not accept', async () => {
     const { member, bot, owner, signUp, set, profileOf } = await crew();
-    const others = await organization();
+    const others = await createOrganization();
     const gone = await signUp('Gone');
     await owner.ok('DELETE', `/users/${gone.id}`);
     const cases: readonly (readonly [Field, unknown, string])[] = [
@@ -317,7 +317,7 @@ describe('profile data', () => {
     const { owner, ids, profileOf } = await crew();
     const half = { lead: 'x\ud800', whole: 'x\ufffd' };
     const choices = [{ key: half.lead, text: half.lead }];
-    await owner.mutate('updateCustomProfileField', { fieldId: ids.flag, data: { choices } }, '__typename');
+    await owner.mutate('updateCustomProfileField', { customProfileFieldId: ids.flag, data: { choices } }, '__typename');
     const texts = { ship: half.lead, home: `https://e.example/${half.lead}`, flag: half.lead };
     const values = Object.entries(texts).map(([name, text]) => ({ fieldId: ids[name as Field], content: { text } }));
     await owner.mutate('updateProfileData', { values }, '__typename');
@@ -329,9 +329,9 @@ describe('profile data', () => {
     const same = [half.lead, half.whole].map((key, i) => ({ key, text: `${i}` }));
     const { data } = await owner.graphql(
       `mutation ($input: UpdateCustomProfileFieldInput!) {
-        updateCustomProfileField(input: $input) { ... on BadRequestError { message } }
+        updateCustomProfileField(input: $input) { ... on ValidationError { message } }
       }`,
-      { input: { fieldId: ids.flag, data: { choices: same } } },
+      { input: { customProfileFieldId: ids.flag, data: { choices: same } } },
     );
     expect(data.updateCustomProfileField.message).toBe('Field must not have duplicate choices.');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const FIELDS = '/realm/profile_fields';
 const make = async (person: Person, field: object): Promise<number> =>
@@ -19,7 +19,7 @@ const account = (url_pattern: string) => ({ subtype: 'custom', url_pattern });
 
 describe('custom profile fields', () => {
   test.concurrent('are managed by administrators, visible to all users, and sent to all users in full', async () => {
-    const { administrator, guest, member } = await organization();
+    const { administrator, guest, member } = await createOrganization();
     const heard = await guest.receiving({ event_types: ['custom_profile_fields'] });
     const ship = await make(administrator, { field_type: 1, name: '  Ship ', hint: 'Yours', required: true });
     const flag = await make(administrator, {
@@ -81,7 +81,7 @@ describe('custom profile fields', () => {
   });
 
   test.concurrent('cannot be changed by others', async () => {
-    const { owner, moderator, bot } = await organization();
+    const { owner, moderator, bot } = await createOrganization();
     const id = await make(owner, { field_type: 1, name: 'Ship' });
     for (const person of [moderator, bot]) {
       for (const [method, path, parameters] of [
@@ -160,20 +160,20 @@ describe('custom profile fields', () => {
       'Field type not supported for user matching.',
     ],
   ])('refuse %s', async ([, field, message]) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     expect(await refused(owner, 'POST', FIELDS, { field_type: 1, name: 'Ship', ...field })).toEqual(bad(message));
     expect(await list(owner)).toEqual([]);
   });
 
   test.concurrent('can have labels and hints of the documented maximum length', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const field = { name: '🚢'.repeat(40), hint: '🚢'.repeat(80) };
     await make(owner, { field_type: 8, ...field });
     expect(await list(owner)).toEqual([expect.objectContaining(field)]);
   });
 
   test.concurrent('have unique labels, also for concurrent requests', async () => {
-    const { owner, administrator } = await organization();
+    const { owner, administrator } = await createOrganization();
     const attempts = await Promise.all(
       [owner, administrator, owner, administrator].map((person) =>
         person.rest('POST', FIELDS, { field_type: 1, name: 'Ship' }),
@@ -190,7 +190,7 @@ describe('custom profile fields', () => {
     expect(await refused(owner, 'PATCH', `${FIELDS}/${other}`, { name: 'sHIP' })).toEqual(taken);
     const { data } = await owner.graphql(
       `mutation { createCustomProfileField(input: { type: DATE, name: "SHIP" }) {
-        ... on BadRequestError { code message }
+        ... on ConflictError { code message }
       } }`,
     );
     expect(Object.values(data.createCustomProfileField)).toEqual(taken);
@@ -198,7 +198,7 @@ describe('custom profile fields', () => {
   });
 
   test.concurrent('are shown in the summary for at most two of them', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const summary = { display_in_profile_summary: true };
     const [, two] = [
       await make(owner, { field_type: 1, name: 'One', ...summary }),
@@ -214,7 +214,7 @@ describe('custom profile fields', () => {
   });
 
   test.concurrent('can be reordered, all together', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const [one, two] = [
       await make(owner, { field_type: 1, name: 'One' }),
       await make(owner, { field_type: 1, name: 'Two' }),
@@ -228,7 +228,7 @@ describe('custom profile fields', () => {
   });
 
   test.concurrent('are not found if unknown or of another organization', async () => {
-    const [{ owner }, others] = [await organization(), await organization()];
+    const [{ owner }, others] = [await createOrganization(), await createOrganization()];
     const theirs = await make(others.owner, { field_type: 1, name: 'Ship' });
     for (const id of [theirs, 2_000_000_000, 9_000_000_000]) {
       const missing = bad(`Field id ${id} not found.`);
@@ -239,7 +239,7 @@ describe('custom profile fields', () => {
   });
 
   test.concurrent('keep their type, and have data only if their type requires it', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const id = await make(owner, { field_type: 1, name: 'Ship', field_data: {} });
     const { body } = await owner.rest('PATCH', `${FIELDS}/${id}`, { field_type: 3, field_data: {} });
     expect(body).toMatchObject({ result: 'success', ignored_parameters_unsupported: ['field_type'] });
@@ -254,7 +254,7 @@ describe('custom profile fields', () => {
 });
 
 test.concurrent('GraphQL contains the data of a field, in state and in events', async () => {
-  const { owner, guest } = await organization();
+  const { owner, guest } = await createOrganization();
   const shown = 'databaseId type name choices { key text } urlPattern displayInProfileSummary editableByUser';
   await using stream = await guest.events(
     `... on CustomProfileFieldsChangedEvent { customProfileFields { ${shown} } }`,

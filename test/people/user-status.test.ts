@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { globalId } from '../helpers/global-ids.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
+
+const NONE = { emoji_name: '', emoji_code: '', reaction_type: '' };
 
 test.concurrent('sets the given parts of a status, in both APIs, and notifies all users', async () => {
-  const { owner, member, guest } = await organization();
+  const { owner, member, guest } = await createOrganization();
   const heard = await guest.receiving();
   const statusOf = async (id: number) => (await guest.ok('GET', `/users/${id}/status`)).status;
   expect(await statusOf(member.id)).toEqual({});
@@ -13,8 +15,19 @@ test.concurrent('sets the given parts of a status, in both APIs, and notifies al
   await member.ok('POST', '/users/me/status', { status_text: 'on deck' });
   await owner.ok('POST', `/users/${member.id}/status`, { emoji_name: '' });
   expect(await statusOf(member.id)).toEqual({ status_text: 'on deck' });
-  const { status } = await member.mutate('setStatus', { text: '', isAway: true }, 'status { text emojiName isAway }');
+  const parts = 'status { text emojiName isAway }';
+  const { status } = await member.mutate('setStatus', { text: '', isAway: true }, parts);
   expect(status).toEqual({ text: '', emojiName: null, isAway: true });
+  for (const [emoji, emojiName] of [
+    [{ code: { emojiCode: '1f697', reactionType: 'UNICODE_EMOJI' } }, 'red_car'],
+    [null, null],
+    [{ name: 'car' }, 'car'],
+    [undefined, 'car'],
+    [null, null],
+  ] as const) {
+    const { status } = await member.mutate('setStatus', { text: '', emoji }, parts);
+    expect(status).toEqual({ text: '', emojiName, isAway: true });
+  }
   expect(await statusOf(member.id)).toEqual({ away: true });
   expect((await guest.register({ fetch_event_types: ['user_status'] })).user_status).toEqual({
     [member.id]: { away: true },
@@ -24,9 +37,14 @@ test.concurrent('sets the given parts of a status, in both APIs, and notifies al
   expect(await heard()).toEqual([
     { ...told, status_text: '🚢'.repeat(60), ...car },
     { ...told, status_text: 'on deck' },
-    { ...told, emoji_name: '', emoji_code: '', reaction_type: '' },
+    { ...told, ...NONE },
     { ...told, away: true },
     { ...told, status_text: '' },
+    ...[{ ...car, emoji_name: 'red_car' }, NONE, car, {}, NONE].map((emoji) => ({
+      ...told,
+      status_text: '',
+      ...emoji,
+    })),
     { ...told, away: false },
   ]);
   const { user } = await owner.query(
@@ -36,11 +54,11 @@ test.concurrent('sets the given parts of a status, in both APIs, and notifies al
 });
 
 test.concurrent('refuses a status in the documented order', async () => {
-  const { owner, member, bot } = await organization();
+  const { owner, member, bot } = await createOrganization();
   const own = '/users/me/status';
   for (const [person, path, parameters, msg] of [
     [member, own, { status_text: 'x'.repeat(61) }, 'status_text is too long (limit: 60 characters)'],
-    // This character would reverse the order of the text that follows it.
+    // This control character would reverse the order of the text that follows it.
     [member, own, { status_text: 'at\u202E sea' }, 'Invalid character in status_text, at position 3.'],
     [member, own, {}, 'Client did not pass any new values.'],
     [member, own, { emoji_code: '1f697' }, 'Client did not pass any new values.'],

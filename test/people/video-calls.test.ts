@@ -6,7 +6,7 @@ import { SomebodysBrowser } from '../helpers/browser.ts';
 import { send } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person, Visitor } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { json, startVideoProvider, type VideoProvider } from '../helpers/video-provider.ts';
 
 let provider: VideoProvider;
@@ -31,7 +31,10 @@ const TOLD = (value: boolean) => ({ type: 'has_videoprovider_token', value });
 
 const addressOf = ({ host }: Person, path: string) => `http://${host}/api/v1${path}`;
 
-/** Starts a registration with the provider. @returns The address at which the user's browser must ask for consent. */
+/**
+ * Starts the connection of a user's account with the provider. @returns The URL at which the user's browser must ask for
+ * consent.
+ */
 async function registering(person: Person, browser = new SomebodysBrowser(person.url)): Promise<string> {
   const { status, headers, text } = await browser.open(addressOf(person, REGISTER), person.headers);
   expect([status, text, headers['cache-control']]).toEqual([302, '', 'private, no-store']);
@@ -51,7 +54,7 @@ async function connected(person: Person): Promise<Person> {
   return person;
 }
 
-/** Creates a video call. @returns The status, followed by the URL of the call or the code and message of the error. */
+/** Creates a video call. @returns The status, followed by the URL of the call or by the code and message of the error. */
 async function create(person: Person): Promise<readonly unknown[]> {
   const { status, body } = await person.rest('POST', CREATE);
   return status === 200 ? [status, body.url] : [status, body.code, body.msg];
@@ -70,7 +73,7 @@ async function hasToken(person: Person): Promise<boolean> {
 
 describe('consent', () => {
   test('is given at the provider, with PKCE, and allows calls', async () => {
-    const { member, owner } = await organization({}, { on: service });
+    const { member, owner } = await createOrganization({}, { on: service });
     const [heard, heardByOthers] = [await member.receiving(), await owner.receiving()];
     expect(await create(member)).toEqual(NO_TOKEN);
     expect(await hasToken(member)).toBe(false);
@@ -82,7 +85,7 @@ describe('consent', () => {
   });
 
   test('is also given over GraphQL, where viewers complete their own registration', async () => {
-    const { member, owner, anonymous } = await organization({}, { on: service });
+    const { member, owner, anonymous } = await createOrganization({}, { on: service });
     await using stream = await member.events('... on VideoCallTokenChangedEvent { hasVideoCallToken }');
     const { videoCallRegistrationUrl: url } = await member.query('{ videoCallRegistrationUrl }');
     const { code, state } = Object.fromEntries(new URL(provider.agree(url)).searchParams);
@@ -111,7 +114,7 @@ describe('consent', () => {
   });
 
   test('started over GraphQL is completed by the same browser, or by none if started over a socket', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     const query = '{ videoCallRegistrationUrl }';
     const headers = { ...member.headers, 'content-type': 'application/json' };
     const reply = await send(member.url, {
@@ -130,12 +133,12 @@ describe('consent', () => {
   });
 
   test('can be completed only by the browser that began it, so no other user can obtain the token', async () => {
-    const { member: attacker, owner: victim } = await organization({}, { on: service });
+    const { member: attacker, owner: victim } = await createOrganization({}, { on: service });
     const [theirs, others, nobodys] = [1, 2, 3].map(() => new SomebodysBrowser(attacker.url)) as [
       ...[SomebodysBrowser, SomebodysBrowser, SomebodysBrowser],
     ];
     const agreed = provider.agree(await registering(attacker, theirs));
-    // The victim has started a registration, too, so their browser has a cookie.
+    // The victim has also started to connect with the provider, so the victim's browser has a cookie.
     const own = provider.agree(await registering(victim, others));
     for (const browser of [others, nobodys]) {
       expect((await back(browser, agreed)).body).toMatchObject({ code: 'BAD_REQUEST', msg: BAD_STATE[2] });
@@ -147,7 +150,7 @@ describe('consent', () => {
   });
 
   test('does not redirect to a port that only a Host header named', async () => {
-    const { member: attacker } = await organization({}, { on: service });
+    const { member: attacker } = await createOrganization({}, { on: service });
     const [name, port] = attacker.host.split(':');
     const begun = await send(attacker.url, {
       method: 'GET',
@@ -165,7 +168,7 @@ describe('consent', () => {
   });
 
   test('works once, even if it returns several times at once, and whatever the result', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     const browser = new SomebodysBrowser(member.url);
     const agreed = provider.agree(await registering(member, browser));
     provider.asked.token = 0;
@@ -184,7 +187,7 @@ describe('consent', () => {
   });
 
   test('sets a cookie that scripts cannot read, for these addresses and ten minutes, and removes it', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     const { headers } = await member.rest('GET', REGISTER);
     const [cookie = ''] = headers['set-cookie'] ?? [];
     expect(cookie).toMatch(/^chat-call-[0-9a-f]+=[\w-]{43}; /);
@@ -196,8 +199,25 @@ describe('consent', () => {
     expect([reply.status, reply.headers['set-cookie']?.[0]]).toEqual([200, expect.stringContaining('Max-Age=0')]);
   });
 
+  test('sets its cookie together with that of a session whose token is renewed', async () => {
+    const { owner } = await createOrganization({}, { on: service, password: 'correct horse battery' });
+    const browser = new SomebodysBrowser(owner.url);
+    const form = new URLSearchParams({ username: owner.email, password: 'correct horse battery' }).toString();
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const request = { method: 'POST', path: '/api/v1/sessions', body: form };
+    const signedIn = await send(owner.url, { ...request, headers: { host: owner.host, ...type } });
+    const [cookie = ''] = signedIn.headers['set-cookie'] ?? [];
+    clock += 2 * 3_600_000;
+    const reply = await browser.open(addressOf(owner, REGISTER), { cookie: cookie.split(';')[0] ?? '' });
+    const names = (reply.headers['set-cookie'] ?? []).map((line) => /^(chat-\w+)-/.exec(line)?.[1]);
+    expect([reply.status, names]).toEqual([302, ['chat-session', 'chat-call']]);
+  });
+
   test('accepts only its own complete state, for ten minutes, of this organization and an active user', async () => {
-    const [{ member }, other] = [await organization({}, { on: service }), await organization({}, { on: service })];
+    const [{ member }, other] = [
+      await createOrganization({}, { on: service }),
+      await createOrganization({}, { on: service }),
+    ];
     const browser = new SomebodysBrowser(member.url);
     const complete = async (at: Visitor, parameters: Record<string, string>) => {
       const query = new URLSearchParams(parameters);
@@ -209,7 +229,7 @@ describe('consent', () => {
       Object.fromEntries(new URL(provider.agree(await registering(member, browser))).searchParams);
     const { code = '', state = '' } = await agreed();
     const changed = Buffer.from(state, 'base64url').map((byte, i) => (i === 40 ? byte ^ 1 : byte));
-    const sealedKey = service.app.keys.seal(JSON.stringify({ realmId: 1, userId: 1 }));
+    const sealedKey = service.app.keys.seal(JSON.stringify({ organizationId: 1, userId: 1 }));
     for (const wrong of [
       '',
       'x',
@@ -233,7 +253,7 @@ describe('consent', () => {
   });
 
   test('is refused if verifier and challenge differ, or the provider is unreachable', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     const browser = new SomebodysBrowser(member.url);
     const one = provider.agree(await registering(member, browser));
     const mixed = new URL(provider.agree(await registering(member, browser)));
@@ -246,7 +266,7 @@ describe('consent', () => {
   });
 
   test('stores no token in plain text', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     await connected(member);
     const [, url] = await create(member);
     const { sealed } = await service.app.db.callToken.findFirstOrThrow({ where: { userId: member.id } });
@@ -258,7 +278,7 @@ describe('consent', () => {
 
 describe('an expired token', () => {
   async function withOldToken(): Promise<Person> {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     await connected(member);
     clock += 3600_000;
     return member;
@@ -319,7 +339,7 @@ describe('an expired token', () => {
     await app.db.callToken.updateMany({ where, data: { sealed: app.keys.seal(JSON.stringify(leased)) } });
     provider.asked.token = 0;
     const waiting = create(member);
-    // A timer shows that the call waits. A second request of this account could not show it, because it might be answered only
+    // A timer shows that the call waits. A second request of this account cannot show it, because its answer may come only
     // after the call.
     expect(await Promise.race([waiting, sleep(300, 'still waiting')])).toBe('still waiting');
     expect(provider.asked.token).toBe(0);
@@ -330,7 +350,7 @@ describe('an expired token', () => {
 
 describe('POST /calls/videoprovider/create', () => {
   test('removes a token that the provider refuses, with one event', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     await connected(member);
     const heard = await member.receiving();
     provider.revoke();
@@ -354,7 +374,7 @@ describe('POST /calls/videoprovider/create', () => {
     ['an answer that is endless', answering({ join_url: 'https://video.example', more: 'x'.repeat(100_000) })],
     ['another address to ask', (response) => void response.writeHead(307, { location: 'https://evil.example' }).end()],
   ])('fails, and keeps the token, if the provider returns %s', async ([, instead]) => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     await connected(member);
     provider.instead.calls = instead;
     expect(await create(member)).toEqual(FAILED);
@@ -363,7 +383,7 @@ describe('POST /calls/videoprovider/create', () => {
   });
 
   test('waits at most ten seconds for the provider', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     await connected(member);
     const time = new AbortController();
     const limits = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal);
@@ -376,7 +396,7 @@ describe('POST /calls/videoprovider/create', () => {
   });
 
   test('is refused in both APIs if no provider is configured', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const message = 'Video provider credentials have not been configured';
     expect(await create(member)).toEqual([400, 'BAD_REQUEST', message]);
     expect((await member.rest('GET', REGISTER)).body.msg).toBe(message);
@@ -387,14 +407,14 @@ describe('POST /calls/videoprovider/create', () => {
   });
 
   test('is one of the providers of an organization, if configured', async () => {
-    const { owner } = await organization({}, { on: service });
+    const { owner } = await createOrganization({}, { on: service });
     const { realm_available_video_chat_providers: known } = await owner.register({ fetch_event_types: ['realm'] });
     expect(known).toEqual({
       disabled: { name: 'None', id: 0 },
       videoprovider: { name: 'Video provider', id: 8 },
     });
     await owner.ok('PATCH', '/realm', { video_chat_provider: 8 });
-    const elsewhere = await organization();
+    const elsewhere = await createOrganization();
     const { status, body } = await elsewhere.owner.rest('PATCH', '/realm', { video_chat_provider: 8 });
     expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', 'Invalid video_chat_provider']);
   });

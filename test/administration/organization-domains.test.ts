@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
-import { organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, serverOf } from '../helpers/server.ts';
 
 test.concurrent('lets owners manage the allowed domains, in both APIs, and notifies all users', async () => {
-  const { owner, administrator, guest } = await organization();
+  const { owner, administrator, guest } = await createOrganization();
   const heard = await guest.receiving({ event_types: ['realm_domains', 'realm'] });
   const { new_domain } = await owner.ok('POST', '/realm/domains', {
     domain: ' Acme.Example ',
@@ -12,7 +12,11 @@ test.concurrent('lets owners manage the allowed domains, in both APIs, and notif
   expect(new_domain).toEqual([expect.any(Number), 'acme.example']);
   await owner.ok('PATCH', '/realm/domains/Acme.Example', { allow_subdomains: true });
   // This request changes nothing, but sends an event nevertheless.
-  await owner.mutate('updateRealmDomain', { domain: 'acme.example', allowSubdomains: true }, 'realmDomain { domain }');
+  await owner.mutate(
+    'updateOrganizationDomain',
+    { domain: 'acme.example', allowSubdomains: true },
+    'organizationDomain { domain }',
+  );
   await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: true });
   const acme = { domain: 'acme.example', allow_subdomains: true };
   expect((await guest.ok('GET', '/realm/domains')).domains).toEqual([acme]);
@@ -21,20 +25,23 @@ test.concurrent('lets owners manage the allowed domains, in both APIs, and notif
     allow_subdomains: false,
   });
   expect([status, body.code]).toEqual([400, 'UNAUTHORIZED_PRINCIPAL']);
-  await owner.mutate('removeRealmDomain', { domain: 'acme.example' }, 'domain');
+  // The role is checked before the parameters.
+  const invalid = await administrator.rest('POST', '/realm/domains', { domain: '', allow_subdomains: false });
+  expect([invalid.status, invalid.body.code]).toEqual([400, 'UNAUTHORIZED_PRINCIPAL']);
+  await owner.mutate('removeOrganizationDomain', { domain: 'acme.example' }, 'organizationDomainId');
   expect(await heard()).toEqual([
     { type: 'realm_domains', op: 'add', realm_domain: { domain: 'acme.example', allow_subdomains: false } },
     { type: 'realm_domains', op: 'change', realm_domain: acme },
     { type: 'realm_domains', op: 'change', realm_domain: acme },
     expect.objectContaining({ type: 'realm', data: { emails_restricted_to_domains: true } }),
     { type: 'realm_domains', op: 'remove', domain: 'acme.example' },
-    // After the last domain is removed, the restriction is switched off, because no user could meet it.
+    // When the last domain is removed, the restriction to domains is switched off, because no user could satisfy it.
     expect.objectContaining({ type: 'realm', data: { emails_restricted_to_domains: false } }),
   ]);
 });
 
 test.concurrent('refuses invalid, existing and unknown domains', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   await owner.ok('POST', '/realm/domains', { domain: 'acme.example', allow_subdomains: false });
   for (const domain of [
     '',
@@ -57,9 +64,9 @@ test.concurrent('refuses invalid, existing and unknown domains', async () => {
 });
 
 test.concurrent('creates users only in the allowed domains, if the organization requires that', async () => {
-  const { owner, realm } = await organization();
+  const { owner, organization } = await createOrganization();
   await runCommand(serverOf().dataDir, 'user grant', {
-    org: realm.subdomain,
+    org: organization.subdomain,
     user: owner.email,
     right: 'can_create_users',
   });
