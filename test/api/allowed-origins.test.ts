@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/platform/config.ts';
 import { CHROMIUM_NOTE, hasChromium, launchChromium } from '../helpers/chromium.ts';
 import { type Json, type Reply, send } from '../helpers/http.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { type Served, startService } from '../helpers/service.ts';
 
-// Tests front ends on other origins. Pages of allowed origins have the access that the service's own pages have. Pages of other
-// origins have no access.
+// Tests front ends that run on other origins. Pages of allowed origins have the same access as the service's own pages. Pages
+// of other origins have none.
 
 const PASSWORD = 'correct horse battery';
 const APP = 'https://app.example';
@@ -18,7 +18,10 @@ const APP = 'https://app.example';
 const stack = new AsyncDisposableStack();
 let service: Served;
 let people: Organization;
-/** Origins of a page that is allowed and of one that is not. Both are on this machine, on different ports. */
+/**
+ * Origin of a page that is allowed (`allowed`), and of a page that is not (`other`). Both are on this machine, on different
+ * ports.
+ */
 let allowed: string;
 let other: string;
 
@@ -38,7 +41,7 @@ async function servePage(): Promise<string> {
 beforeAll(async () => {
   [allowed, other] = [await servePage(), await servePage()];
   service = stack.use(await startService({ env: { ALLOWED_ORIGINS: `${APP}, ${allowed}`, TRUST_PROXY: '1' } }));
-  people = await organization({}, { on: service, password: PASSWORD, subdomain: '' });
+  people = await createOrganization({}, { on: service, password: PASSWORD, subdomain: '' });
 });
 afterAll(() => stack.disposeAsync());
 
@@ -46,10 +49,10 @@ const ask = (method: string, path: string, headers: Record<string, string>, body
   send(service.url, { method, path, headers: { host: people.owner.host, ...headers }, body });
 
 describe('cross-origin access', () => {
-  const preflight = (path: string, origin: string) =>
+  const preflight = (path: string, origin: string, names = 'content-type,idempotency-key') =>
     ask('OPTIONS', path, {
       ...{ origin, 'access-control-request-method': 'POST' },
-      'access-control-request-headers': 'content-type,idempotency-key',
+      'access-control-request-headers': names,
     });
 
   test.for(['/graphql', '/api/v1/messages'])('is allowed at %s for allowed origins', async (path) => {
@@ -57,8 +60,25 @@ describe('cross-origin access', () => {
     expect([status, headers['access-control-allow-origin']]).toEqual([204, APP]);
     expect(headers).toMatchObject({ 'access-control-allow-credentials': 'true', 'access-control-max-age': '7200' });
     expect(headers['access-control-allow-methods']).toContain('DELETE');
-    expect(headers['access-control-allow-headers']).toMatch(/Authorization, Content-Type, Idempotency-Key/);
+    expect(headers['access-control-allow-headers']).toBe('content-type,idempotency-key');
     expect(headers.vary).toBe('Origin');
+  });
+
+  test('allows every header that an allowed origin asks for', async () => {
+    // Headers of Apollo Client (`clientAwareness`), W3C Trace Context, Sentry and request ids.
+    const names =
+      'apollographql-client-name,apollographql-client-version,baggage,content-type,sentry-trace,traceparent,x-request-id';
+    expect((await preflight('/graphql', APP, names)).headers['access-control-allow-headers']).toBe(names);
+    expect((await preflight('/graphql', 'https://evil.example', names)).headers).not.toHaveProperty(
+      'access-control-allow-headers',
+    );
+  });
+
+  test('names no headers to a preflight request that asks for none', async () => {
+    const { status, headers } = await ask('OPTIONS', '/graphql', {
+      ...{ origin: APP, 'access-control-request-method': 'DELETE' },
+    });
+    expect([status, headers['access-control-allow-headers']]).toEqual([204, undefined]);
   });
 
   test.for(['https://evil.example', 'null', 'https://app.example:444', 'https://app.example.evil.example'])(
@@ -127,8 +147,8 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
   });
 
   /**
-   * Signs in on a page of this origin, and subscribes over a socket and over an event stream. Then changes the user's status on
-   * that page.
+   * Signs in on a page of this origin, and subscribes over a WebSocket and over an event stream. Then changes the user's status
+   * on that page.
    *
    * @returns The page, and the response to the sign-in.
    */
@@ -141,7 +161,13 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
         const graphql = async (query: string, variables: object) => {
           const answer = await fetch(`${api}/graphql`, {
             ...{ method: 'POST', credentials: 'include' },
-            headers: { 'content-type': 'application/json' },
+            headers: {
+              'content-type': 'application/json',
+              // Headers that libraries for tracing and client awareness add to each request.
+              ...{ traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', baggage: 'a=1' },
+              ...{ 'sentry-trace': '0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-1' },
+              ...{ 'apollographql-client-name': 'web', 'x-request-id': '1' },
+            },
             body: JSON.stringify({ query, variables }),
           });
           return answer.json();
@@ -159,7 +185,8 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
   }
 
   /**
-   * Subscribes to a queue on the page. @returns The first message about the queue, or the reason why the subscription failed.
+   * Subscribes to a queue from a script on the page. @returns The first message that the subscription delivers, or the reason
+   * why it failed.
    */
   const listen = (page: Page, queueId: string, transport: 'ws' | 'sse'): Promise<string> =>
     page.evaluate(
@@ -201,8 +228,8 @@ describe.runIf(hasChromium)(`in a browser${CHROMIUM_NOTE}`, () => {
     const { page, session } = await tryFrom(other);
     expect(session).toContain('Failed to fetch');
     const { page: ours } = await tryFrom(allowed);
-    // The cookie belongs to the host, regardless of the port, so the browser would send it from the page on the other port,
-    // too.
+    // The cookie belongs to the host, regardless of the port. So the browser would also send it with requests of the page on
+    // the other port.
     await ours.goto(other);
     for (const visited of [page, ours]) {
       for (const transport of ['ws', 'sse'] as const) {

@@ -7,15 +7,15 @@ import { fileAnswer, sharedFiles } from '../../src/api/shared-file.ts';
 import { EventStream } from '../helpers/events.ts';
 import { open, send } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { startService } from '../helpers/service.ts';
 
-// Tests the compression of responses: which are compressed, which must not be, and their headers.
+// Tests which responses are compressed, which must not be, and the headers of both.
 
 let member: Person;
 
 beforeAll(async () => {
-  ({ member } = await organization());
+  ({ member } = await createOrganization());
   const drafts = Array.from({ length: 30 }, (_, i) => ({
     ...{ type: '', to: [], topic: '' },
     content: `The ${i}th draft of the same boat, moored at the same pier.`,
@@ -117,7 +117,7 @@ test.for([
     await ask(path, { ...forms, 'accept-encoding': 'gzip' }),
   ];
   expect([plain, first, again, gzip].map((answer) => answer.status)).toEqual(Array(4).fill(status));
-  // Entity tags of files that are compressed in advance are strong. Responses that are compressed for each request have weak
+  // Files that are compressed in advance have strong entity tags. Responses that are compressed for each request have weak
   // ones.
   expect(first.headers.etag).toMatch(/^"[\w-]+-br"$/);
   expect(again.bytes.equals(first.bytes)).toBe(true);
@@ -136,13 +136,13 @@ describe.for(['/docs', '/developers'])('%s', (path) => {
   };
 
   test('contains the origin of the organization or loopback name in the Host header', async () => {
-    const { realm } = await organization();
-    const hosts = [member.host, realm.host, `localhost:${port()}`, `127.0.0.1:${port()}`, `[::1]:${port()}`];
+    const { organization } = await createOrganization();
+    const hosts = [member.host, organization.host, `localhost:${port()}`, `127.0.0.1:${port()}`, `[::1]:${port()}`];
     const pages = await Promise.all(hosts.map((host) => page(host)));
     for (const [i, host] of hosts.entries()) expect(pages[i]?.text).toContain(`http://${host}`);
     expect(new Set(pages.map(({ tag }) => tag)).size).toBe(hosts.length);
-    // The port of an organization's host is the one that clients use, whatever the Host header contains.
-    expect((await page(realm.host.toUpperCase().replace(/\d+$/, '9'))).tag).toBe(pages[1]?.tag);
+    // The page contains the port that clients use for the organization, whatever port the Host header contains.
+    expect((await page(organization.host.toUpperCase().replace(/\d+$/, '9'))).tag).toBe(pages[1]?.tag);
   });
 
   test('is the same page, with the configured origin, for all other Host headers', async () => {
@@ -154,12 +154,12 @@ describe.for(['/docs', '/developers'])('%s', (path) => {
 
   test('with EXTERNAL_HOST, contains no other host', async () => {
     await using there = await startService({ env: { EXTERNAL_HOST: 'chat.example:8443' } });
-    const { realm } = await organization({}, { on: there });
+    const { organization } = await createOrganization({}, { on: there });
     const { tag, text } = await page('chat.example:8443', there.url);
     expect(text).toContain('https://chat.example:8443');
     const others = [`localhost:${new URL(there.url).port}`, 'chat.example', 'chat.example:1', 'a.chat.example:8443'];
     for (const host of others) expect([host, (await page(host, there.url)).tag]).toEqual([host, tag]);
-    const own = `${realm.subdomain}.chat.example:8443`;
+    const own = `${organization.subdomain}.chat.example:8443`;
     expect((await page(own, there.url)).text).toContain(`https://${own}`);
   });
 });

@@ -2,15 +2,17 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/platform/config.ts';
 import { send } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
 import { METRICS, type ServerProcess } from '../helpers/process.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { type Organization, organization, startServer } from '../helpers/server.ts';
+import { createOrganization, type Organization, startServer } from '../helpers/server.ts';
 
-/** Limits of connections for each IP address and for the process. They are low, so that a test can reach them. */
+/**
+ * Maximum number of connections per IP address (`PER_IP`) and per process (`MAX`). They are low, so that a test can reach them.
+ */
 const PER_IP = 6;
 const MAX = 24;
 
@@ -66,19 +68,20 @@ async function connected(server: ServerProcess, count: number): Promise<Connecti
 const signedIn = (connection: Connection, { host, authorization = '' }: Person) =>
   connection.ask(host, '/api/v1/users/me', { authorization });
 
-/** Returns the number of open connections in the last metrics that a connection has received. */
+/** Returns the value of `connections_open` in the newest metrics in a text. */
 const openOf = (text = ''): number => Number([...text.matchAll(/^connections_open (\d+)$/gm)].at(-1)?.[1]);
 
-/** Waits until the server has noticed that the connections of earlier tests are closed. */
+/** Waits until the server has noticed that the connections of earlier tests are closed, so that they do not count. */
 async function allGone(server: ServerProcess): Promise<void> {
-  await vi.waitFor(async () => {
+  const openNow = async () => {
     // With this header, the server closes the kept-alive connection that `send` uses.
     await send(server.url, { method: 'GET', path: '/healthz', headers: { host: 'localhost', connection: 'close' } });
     const [one] = await connected(server, 1);
     await one?.ask('localhost', '/metrics', { ...METRICS.headers, connection: 'close' });
     await one?.closed;
-    expect(one?.text).toMatch(/^connections_open 1$/m);
-  }, 10_000);
+    return openOf(one?.text);
+  };
+  await expect.poll(openNow).toBe(1);
 }
 
 describe('connections of one address', () => {
@@ -88,8 +91,8 @@ describe('connections of one address', () => {
   beforeAll(async () => {
     const env = { CONNECTIONS_PER_IP: String(PER_IP), MAX_CONNECTIONS: String(MAX), ...METRICS.env };
     server = await startServer({ env });
-    people = await organization({}, { on: server });
-  }, 60_000);
+    people = await createOrganization({}, { on: server });
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   test('without authentication are limited by 429, while open connections and long polls continue', async () => {
@@ -103,12 +106,13 @@ describe('connections of one address', () => {
     });
     // Opens connections without credentials. One of them has sent a request, which was answered.
     const [first] = await connected(server, PER_IP - 1);
-    await vi.waitFor(async () => {
+    // The server accepts sockets in no fixed order, so this waits until all are counted. The count includes the connection that
+    // registered the queue.
+    const openNow = async () => {
       expect(await other?.ask('localhost', '/metrics', METRICS.headers)).toBe(200);
-      // The server accepts sockets in no fixed order, so this waits until all are counted. The count includes the connection
-      // that registered the queue.
-      expect(openOf(other?.text)).toBe(PER_IP + 2);
-    });
+      return openOf(other?.text);
+    };
+    await expect.poll(openNow).toBe(PER_IP + 2);
     const [late, upgrading, silent] = await connected(server, 3);
     expect(await late?.ask(owner.host, '/api/v1/server_settings')).toBe(429);
     expect(late?.text).toMatch(/^retry-after: 10\r$/im);
@@ -145,12 +149,14 @@ describe('connections of one address', () => {
 
   test('free their permit as soon as they close', async () => {
     await allGone(server);
-    const [one] = await connected(server, PER_IP);
+    const [one, ...others] = await connected(server, PER_IP);
     one?.socket.destroy();
-    await vi.waitFor(async () => {
+    const status = async () => {
       const [next] = await connected(server, 1);
-      expect(await next?.ask('localhost', '/healthz')).toBe(200);
-    });
+      return next?.ask('localhost', '/healthz');
+    };
+    await expect.poll(status).toBe(200);
+    expect(others.filter(({ isClosed }) => isClosed)).toEqual([]);
   });
 
   test('beyond the limit belong to the account that signs in on them, and stay open', async () => {
@@ -207,7 +213,7 @@ describe.for([
   test('do not lock out clients with a valid key, and a warning names the setting', async () => {
     const env = { CONNECTIONS_PER_IP: undefined, TRUST_PROXY: trustedProxies, RATE_LIMIT_PER_IP: '20', ...METRICS.env };
     await using server = await startServer({ env });
-    const { owner, member } = await organization({}, { on: server });
+    const { owner, member } = await createOrganization({}, { on: server });
     await using proxy = await startProxy(server);
     const strangers = Array.from({ length: 250 }, () => new Connection(proxy));
     for (const { socket } of strangers) {
@@ -216,10 +222,11 @@ describe.for([
       socket.write('content-type: application/x-www-form-urlencoded\r\n\r\na');
     }
     const direct = new Connection(server);
-    await vi.waitFor(async () => {
+    const openNow = async () => {
       await direct.ask('localhost', '/metrics', METRICS.headers);
-      expect(openOf(direct.text)).toBeGreaterThanOrEqual(isTrusted ? 251 : 250);
-    }, 10_000);
+      return openOf(direct.text);
+    };
+    await expect.poll(openNow).toBeGreaterThanOrEqual(isTrusted ? 251 : 250);
     const through = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
       const connection = new Connection(proxy);
       const status = await connection.ask(owner.host, path, headers);
@@ -229,7 +236,7 @@ describe.for([
     const stranger = () => through('/api/v1/server_settings');
     expect(await stranger()).toBe(isTrusted ? 200 : 429);
     expect(await through('/developers', { authorization: String(member.authorization) })).toBe(isTrusted ? 200 : 429);
-    // Opens more connections than the server answers with a refusal at the same time. A request that is accepted later is not
+    // Opens more connections than the server refuses with an answer at the same time. A request that is accepted later is not
     // counted as refused.
     for (let i = 0; i < 110; i++) {
       expect(await through('/api/v1/users/me', { authorization: String(member.authorization) })).toBe(200);
@@ -241,7 +248,7 @@ describe.for([
     expect(await through('/api/v1/server_settings', none)).toBe(isTrusted ? 200 : 429);
     const warnings = server.log().split('TRUST_PROXY').length - 1;
     expect(warnings).toBe(isTrusted ? 0 : 1);
-  }, 60_000);
+  });
 });
 
 describe('connections of the process', () => {
@@ -254,7 +261,7 @@ describe('connections of the process', () => {
     const [late] = await connected(server, 1);
     expect(await late?.ask('localhost', '/healthz')).toBeUndefined();
     for (const connection of connections) expect(await connection.ask('localhost', '/healthz')).toBe(200);
-  }, 60_000);
+  });
 });
 
 test('the configuration is a number, or "off" except for the whole process, and leaves room beside sockets', () => {

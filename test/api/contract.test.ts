@@ -21,12 +21,28 @@ describe('the schema', () => {
     ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
     ['what has an id is found by it', 'idsOfNoNode'],
     ['what is one of several is one field, of which the schema wants one', 'alternatives'],
+    ['every enum value that names a field has one', 'valuesWithoutField'],
+    ['every scalar refers to its specification', 'unspecifiedScalars'],
+    ['names of points in time end in At, and no others do', 'misnamedTimes'],
+    ['connections and edges have the name of their node', 'misnamedConnections'],
+    ['unions have no errors of the transport', 'transportErrors'],
   ] as const)('%s', ([, finding]) => {
     expect(findings[finding]).toEqual([]);
   });
 
+  test('uses no words of the REST interface, except for emoji', () => {
+    expect(findings.restWords).toEqual(['ReactionType.REALM_EMOJI']);
+  });
+
+  test('declares each setting once per kind of type, except for changes of permissions with expected holders', () => {
+    expect(findings.repeatedSettings).toEqual([
+      'ChannelPermissionEditsInput, ChannelPermissionsInput',
+      'UserGroupPermissionEditsInput, UserGroupPermissionsInput',
+    ]);
+  });
+
   test('has events refer to entities, except for an event for old clients', () => {
-    expect(findings.valuesOfEvents).toEqual(['MutedTopic']);
+    expect(findings.valuesOfEvents).toEqual(['MutedTopic', 'UnreadChange']);
   });
 
   test('has an entity in every event, unless none exists or it was deleted', () => {
@@ -37,8 +53,7 @@ describe('the schema', () => {
       return !namesWhatIsGone && !fields.some((field) => projectionOptionsOf(field.extensions) !== undefined);
     });
     expect(without.map(({ name }) => name)).toEqual([
-      ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'MutedTopicsChangedEvent', 'ServiceRestartedEvent'],
-      'VideoCallTokenChangedEvent',
+      ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'ServiceRestartedEvent', 'VideoCallTokenChangedEvent'],
     ]);
   });
 
@@ -66,6 +81,39 @@ describe('the schema', () => {
         'ChangeInput: channelName | directTo',
         'ChangeInput: at | place',
         'Query.thing: name | thingId',
+      ],
+    });
+  });
+
+  test('is checked for names of fields, times, connections and settings, and for words', () => {
+    const { findings: found } = count(
+      parseSchema(`
+        scalar LongId
+        scalar DateTime @specifiedBy(url: "https://example.com")
+        type Query { users: QueryUsersConnection thing: Thing }
+        type QueryUsersConnection { edges: [UserEdge!]! nodes: [User!]! }
+        type UserEdge { node: User! cursor: String! }
+        "Members of the realm."
+        type User { name: String! lastSeen: DateTime! age: Int! channel: Thing streamId: Int @deprecated }
+        enum UserOrderField { NAME CHANNEL_MADE_AT SIZE }
+        type Thing { madeAt: DateTime! createdAt: Int! }
+        type UserSettings { enterSends: Boolean pmSound: String }
+        input UpdateUserSettingsInput { enterSends: Boolean pmSound: String }
+        input UserSettingsInput { enterSends: Boolean pmSound: String }
+        type RequestTimeoutError { code: String }
+        union ChangeResult = Thing | RequestTimeoutError
+      `),
+    );
+    expect(found).toMatchObject({
+      valuesWithoutField: ['UserOrderField.SIZE'],
+      unspecifiedScalars: ['LongId'],
+      misnamedTimes: ['User.lastSeen', 'Thing.createdAt'],
+      misnamedConnections: ['QueryUsersConnection'],
+      repeatedSettings: ['UpdateUserSettingsInput, UserSettingsInput'],
+      transportErrors: ['ChangeResult: RequestTimeoutError'],
+      restWords: [
+        ...['UserSettings.pmSound', 'UpdateUserSettingsInput.pmSound', 'UserSettingsInput.pmSound'],
+        'User: description',
       ],
     });
   });

@@ -5,10 +5,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type ClientOptions, WebSocket } from 'ws';
 import { type Reply, send } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests requests that a page of another site can make a browser send with the user's credentials. Also tests requests of
-// programs that are no browsers, or that use an origin of their own.
+// programs that are not browsers, or that use an origin of their own.
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -28,7 +28,7 @@ let own: string;
 let cookie: string;
 
 beforeAll(async () => {
-  people = await organization({}, { password: PASSWORD });
+  people = await createOrganization({}, { password: PASSWORD });
   ({ member } = people);
   own = `http://${member.host}`;
   const signedIn = await send(member.url, {
@@ -45,7 +45,7 @@ const bearer = () => ({ host: member.host, authorization: `Bearer ${member.apiKe
 
 interface Door {
   readonly name: string;
-  /** Makes a change with these headers. The change succeeds with status 200. */
+  /** Makes a change with these headers. The status is 200 if the change succeeds. */
   readonly change: (headers: Headers) => Promise<Reply>;
 }
 
@@ -181,7 +181,7 @@ test('an operation of a page of another site is not parsed', async () => {
     }
     expect((await ask({ ...SCRIPT, 'sec-fetch-site': 'same-origin', accept, ...member.headers })).status).toBe(200);
   }
-  // The browser opens GraphiQL after a click on a link of another site.
+  // Simulates a click on a link of another site that opens GraphiQL.
   expect((await ask({ ...FORM, accept: 'text/html', cookie })).status).toBe(200);
 });
 
@@ -195,7 +195,7 @@ test('reads need no protection: a link from another site works', async () => {
 });
 
 describe('a socket', () => {
-  /** Returns the status of the handshake, which is 101 if it is accepted. */
+  /** Returns the status of the response to a WebSocket handshake, which is 101 if the server accepts it. */
   async function handshake(headers: Headers): Promise<number> {
     const { host, ...others } = { ...member.headers, ...headers };
     const options: ClientOptions = { headers: { host: host ?? '', ...others } };

@@ -8,9 +8,9 @@ import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import { multipart, multipartOperation, PREFLIGHT } from '../helpers/multipart.ts';
 import { basic, type Parameters, type Person, type RestReply, Visitor } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { failure, integer } from '../helpers/shapes.ts';
-import { channelOf, say, toTopic } from '../helpers/talk.ts';
+import { channelOf, say, topicRef, toTopic } from '../helpers/talk.ts';
 
 // Checks each error code: its HTTP status and fields over REST, and that GraphQL returns the code too.
 
@@ -28,7 +28,7 @@ interface World extends Organization {
   readonly membersGroup: number;
 }
 
-/** One case that returns an error code: a request for each API. */
+/** A case in which the service returns an error code: a request to each API. */
 interface Case {
   readonly status: number;
   /** Fields of the REST error in addition to those of every error. */
@@ -66,7 +66,7 @@ const viewer = (by: Visitor) => asked(by, '{ viewer { fullName } }');
 const elsewhere = ({ member }: World) =>
   new Visitor({ url: member.url, host: 'nowhere.localhost', authorization: member.authorization });
 
-/** Creates a user and deactivates them. @returns The user with their API key. */
+/** Creates a user and deactivates the account. @returns The user with their API key. */
 async function leaver({ signUp, owner }: World): Promise<Person> {
   const person = await signUp(`leaver ${Math.random()}`);
   await owner.ok('DELETE', `/users/${person.id}`);
@@ -77,7 +77,7 @@ async function leaver({ signUp, owner }: World): Promise<Person> {
 async function inOldSession({ owner }: World): Promise<Visitor> {
   const { app } = integrated.service;
   const user = await app.db.user.findFirstOrThrow({ where: { id: owner.id } });
-  const given = await openSession(app, user, { userAgent: undefined, networkAddress: '' });
+  const given = await openSession({ app, work: app.work }, user, { userAgent: undefined, networkAddress: '' });
   await app.db.session.updateMany({ where: { id: given.session.id }, data: { createdAt: new Date('2020-01-01') } });
   const [cookie = ''] = sessionCookie(app, () => undefined, given).split(';');
   return new Browser(owner, cookie);
@@ -97,11 +97,11 @@ class Browser extends Visitor {
   }
 }
 
-/** Creates an organization and deactivates it. @returns A user of it. */
+/** Creates an organization and deactivates it. @returns A user of that organization. */
 async function closed(): Promise<Person> {
-  const { member, realm } = await organization({}, { on: integrated.service });
+  const { member, organization } = await createOrganization({}, { on: integrated.service });
   const data = { deactivatedAt: new Date() };
-  await integrated.service.app.db.realm.update({ where: { id: realm.id }, data });
+  await integrated.service.app.db.organization.update({ where: { id: organization.id }, data });
   return member;
 }
 
@@ -119,7 +119,7 @@ async function halfMovable({ owner, member, general }: World): Promise<number> {
   return say(member, general, topic);
 }
 
-/** Creates a group that is a subgroup of another. */
+/** Creates a group that is a subgroup of another group. @returns Its id. */
 async function heldGroup({ owner }: World): Promise<number> {
   const create = async (name: string, more: object = {}) =>
     (await owner.ok('POST', '/user_groups/create', { name, description: '', members: [], ...more })).group_id;
@@ -128,7 +128,10 @@ async function heldGroup({ owner }: World): Promise<number> {
   return held;
 }
 
-/** SQLSTATE codes with which the database refuses a change: lock timeout, disk full, and internal error. */
+/**
+ * SQLSTATE codes with which the database refuses a change: lock timeout (`BUSY`), disk full (`FULL`), and internal error
+ * (`FAULT`).
+ */
 const [BUSY, FULL, FAULT] = ['55P03', '53100', 'XX000'];
 const SECRET = 'a secret of the inside';
 
@@ -148,7 +151,9 @@ async function refusing<T>(code: string, work: () => Promise<T>): Promise<T> {
 }
 
 const NO_IMAGE = Buffer.from('no image');
-/** Makes five failed attempts for an account, and a sixth one that the service refuses without checking the password. */
+/**
+ * Makes five failed sign-in attempts for an account, and a sixth one that the service refuses without checking the password.
+ */
 async function guess<T>(account: string, attempt: (login: { username: string; password: string }) => Promise<T>) {
   const login = { username: account, password: 'a wrong guess' };
   for (let i = 0; i < 5; i++) await attempt(login);
@@ -161,7 +166,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
     {
       status: 400,
       rest: ({ member }) => member.rest('POST', '/users/me/status', { emoji_name: 'no_such_emoji' }),
-      graphql: ({ member }) => mutate(member, 'setStatus', { emojiName: 'no_such_emoji' }),
+      graphql: ({ member }) => mutate(member, 'setStatus', { emoji: { name: 'no_such_emoji' } }),
     },
   ],
   'an object that is not there': [
@@ -398,7 +403,11 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
         }),
       graphql: async (world) =>
         mutate(world.member, 'moveMessages', {
-          ...{ messageId: await halfMovable(world), topic: 'elsewhere', propagateMode: 'CHANGE_ALL' },
+          ...{
+            messageId: await halfMovable(world),
+            to: topicRef(world.general, 'elsewhere'),
+            propagateMode: 'CHANGE_ALL',
+          },
         }),
     },
   ],
@@ -410,7 +419,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
         await owner.ok('POST', `/messages/${message}/reactions`, { emoji_name: 'tada' });
         return owner.rest('POST', `/messages/${message}/reactions`, { emoji_name: 'tada' });
       },
-      graphql: ({ owner, message }) => mutate(owner, 'addReaction', { messageId: message, emojiName: 'tada' }),
+      graphql: ({ owner, message }) => mutate(owner, 'addReaction', { messageId: message, emoji: { name: 'tada' } }),
     },
   ],
   'an emoji one has not set': [
@@ -502,7 +511,7 @@ test('every error code has a case', () => {
   expect(ERROR_CODES.filter((code) => !covered.has(code))).toEqual(ELSEWHERE);
 });
 
-// Some cases block other requests while they run, so the cases run one after another.
+// Some cases block other requests while they run. Therefore the cases run one after another.
 test.for(Object.entries(CASES).map(([when, [code, one]]) => [code, when, one] as const))(
   '%s: %s',
   async ([code, , { status, fields = {}, rest, graphql }]) => {

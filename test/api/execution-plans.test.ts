@@ -14,7 +14,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { executorOf } from '../../src/api/graphql/execution/executor.ts';
 import { compilePlan, MAX_PLANNED } from '../../src/api/graphql/execution/plans/compile.ts';
-import { keptPlans, MAX_KEPT_FIELDS } from '../../src/api/graphql/execution/plans/queries.ts';
+import { keptPlans, MAX_KEPT_BYTES } from '../../src/api/graphql/execution/plans/queries.ts';
 import { batchResolver } from '../../src/api/graphql/loading/batch-resolvers.ts';
 import { heldBytes } from '../helpers/heap.ts';
 
@@ -45,7 +45,10 @@ interface Thing {
   readonly seed: number;
 }
 
-/** Returns or throws the outcome of a resolver. It depends only on the seed, so that both executors get equal outcomes. */
+/**
+ * Returns the result of a resolver, or throws its error. The outcome depends only on the seed, so that both executors get equal
+ * outcomes.
+ */
 function outcome(seed: number, make: () => unknown, trouble: number): unknown {
   const chance = seeded(seed);
   chance(7);
@@ -62,10 +65,12 @@ function outcome(seed: number, make: () => unknown, trouble: number): unknown {
 const hash = (seed: number, text: string): number =>
   [...text].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) >>> 0, seed + 17) % 1_000_003;
 
-/** Names of fields that are loaded in one batch for all objects of a list. */
+/** Names of fields whose resolver is called once for all objects of a list. */
 const READ_TOGETHER = new Set(['next', 'title', 'must', 'color']);
 
-/** Returns a function that runs a resolver for each object. It returns the results, with exceptions as errors. */
+/**
+ * Converts a resolver for one object to a function for a list of objects. It returns the results, with exceptions as errors.
+ */
 const settled =
   (resolve: GraphQLFieldResolver<Thing | undefined, unknown>) => (sources: readonly (Thing | undefined)[]) =>
     Promise.all(
@@ -81,7 +86,7 @@ const settled =
 /**
  * Creates a schema whose resolvers sometimes fail.
  *
- * @param trouble On average, one in `trouble` resolvers fails in each possible way.
+ * @param trouble On average, one in `trouble` resolvers fails in each of the possible ways.
  */
 function makeSchema(trouble: number) {
   const schema = buildSchema(SDL);
@@ -130,7 +135,10 @@ function madeOf(type: string, seed: number, trouble: number): unknown {
   return `text ${seed}`;
 }
 
-/** Returns a random document with aliases, arguments, fragments, and selections that variables skip. */
+/**
+ * Returns a random document with aliases, arguments and fragments. Variables determine whether some of its selections are
+ * skipped.
+ */
 function documentOf(seed: number): string {
   const chance = seeded(seed);
   const fields = (depth: number): string => {
@@ -171,8 +179,8 @@ function documentOf(seed: number): string {
 const shown = ({ message, path, locations }: GraphQLError) => JSON.stringify({ message, path, locations });
 
 /**
- * Returns whether a value that encloses the error's field is null. Whether errors below such a value are reported depends on
- * timing.
+ * Returns whether a value that encloses the field of an error is null. It depends on timing whether errors below such a value
+ * are reported.
  */
 function isGone(data: unknown, path: GraphQLError['path'] = []): boolean {
   let at = data;
@@ -184,6 +192,21 @@ function isGone(data: unknown, path: GraphQLError['path'] = []): boolean {
 }
 
 describe('plans', () => {
+  test('are counted with about as many bytes as they take', async () => {
+    // The first test, because the others fill the cache.
+    const schema = makeSchema(200);
+    // The texts differ, because a front end that writes ids into its documents fills the cache.
+    const textOf = (i: number) =>
+      `query Q${i} { one { id name ${Array.from({ length: 20 }, (_, j) => `a${j}: marks(of: {word: "${i} ${j}", deep: [${j}]}) n${j}: next { id title count(by: ${j}) }`).join(' ')} } }`;
+    const [before, counted] = [await heldBytes(), keptPlans().bytes];
+    for (let i = 0; i < 250; i++) await executeByPlan({ schema, document: parse(textOf(i)), contextValue: {} });
+    const [grown, added] = [(await heldBytes()) - before, keptPlans().bytes - counted];
+    expect(added).toBeGreaterThan(10_000_000);
+    // Memory that earlier code has released can be collected meanwhile, so the lower bound is wide.
+    expect(grown / added).toBeGreaterThan(0.5);
+    expect(grown / added).toBeLessThan(1.4);
+  });
+
   test.each([6, 40, 200])('give the same result as the general executor, with one failure in %i', async (trouble) => {
     const schema = makeSchema(trouble);
     const compared = { documents: 0, errors: 0, voids: 0 };
@@ -276,12 +299,13 @@ describe('plans', () => {
   test('are evicted if there are many', async () => {
     const schema = makeSchema(200);
     let documents = 0;
-    for (let size = 0; size <= MAX_KEPT_FIELDS; documents++) {
+    // A field of a plan takes more than 300 bytes.
+    for (let size = 0; size <= MAX_KEPT_BYTES; documents++) {
       const document = doubled(8);
-      size += compiled(document, schema)?.size ?? 0;
+      size += 300 * (compiled(document, schema)?.size ?? 0);
       await executeByPlan({ schema, document, contextValue: {} });
     }
-    expect(keptPlans().fields).toBeLessThanOrEqual(MAX_KEPT_FIELDS);
+    expect(keptPlans().bytes).toBeLessThanOrEqual(MAX_KEPT_BYTES);
     expect(keptPlans().plans).toBeLessThan(documents);
   });
 

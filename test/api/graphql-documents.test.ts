@@ -1,16 +1,26 @@
-import { getIntrospectionQuery } from 'graphql';
+import {
+  type GraphQLObjectType,
+  getIntrospectionQuery,
+  getNamedType,
+  getNullableType,
+  isCompositeType,
+  isListType,
+} from 'graphql';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createDocuments, DOCUMENT_LIMITS } from '../../src/api/graphql/documents/documents.ts';
 import { prepareSubscription } from '../../src/api/graphql/transports/subscriptions.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { documentOf } from '../helpers/documents.ts';
 import { heldBytes } from '../helpers/heap.ts';
+import type { Json } from '../helpers/http.ts';
+import type { Person } from '../helpers/person.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const schema = buildSchema();
 const documents = createDocuments(schema);
 
-/** Returns the extensions of the first error of a document. Undefined if the document is valid. */
+/** Returns the extensions of the first error of a GraphQL document. Undefined if the document is valid. */
 const refusal = (source: string) => documents.check(source).errors?.[0]?.extensions;
 
 function cost(source: string, operationName?: string, variables: Record<string, unknown> = {}): number {
@@ -23,7 +33,7 @@ const times = (count: number, make: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => make(i)).join(' ');
 const selecting = (selections: string) => `{ ${selections} }`;
 
-/** Functions that return a document of exactly the given size. Keyed by limit. */
+/** Functions that return a document whose size equals the given number, in the unit of a limit. Keyed by limit. */
 const documentsAt: Record<Exclude<keyof typeof DOCUMENT_LIMITS, 'cost' | 'tokens'>, (size: number) => string> = {
   depth: (size) => `{ __type(name: "Query") { ${'ofType { '.repeat(size - 2)}name${' }'.repeat(size)}`,
   aliases: (size) => selecting(times(size, (i) => `a${i}: __typename`)),
@@ -48,7 +58,7 @@ describe('a document', () => {
   );
 
   test('can reach the limit of tokens, and not exceed it', () => {
-    // Each name counts as one token, and so does each of the two braces.
+    // A document counts one token for each name, and one for each of the two braces.
     const names = (count: number) => `{${'x '.repeat(count - 2)}}`;
     expect(refusal(names(DOCUMENT_LIMITS.tokens))).toMatchObject({ limit: 'repetitions' });
     expect(refusal(names(DOCUMENT_LIMITS.tokens + 1))).toMatchObject({ limit: 'tokens' });
@@ -131,7 +141,7 @@ describe('the document cache', () => {
 
   test('has a bounded size in bytes with the variables of subscriptions, too', async () => {
     const { document } = documents.check(`subscription ($queueId: String!, $text: String!) {
-      events(queueId: $queueId) { ... on MessageSentEvent { message { channel { messages(topic: $text) { totalCount } } } } } }`);
+      events(queueId: $queueId) { ... on MessageSentEvent { message { channel { messages(before: $text) { totalCount } } } } } }`);
     if (document === undefined) throw new Error('The document is refused');
     const log = pino({ level: 'silent' });
     const before = await heldBytes();
@@ -152,10 +162,10 @@ describe('the cost of an operation', () => {
     expect(cost(selecting(page(100)))).toBe(101);
     expect(cost(`query ($size: Int) { ${page('$size')} }`, undefined, { size: 7 })).toBe(8);
     expect(cost('{ drafts { edges { node { id } } } }')).toBe(21);
-    // 12 objects: the viewer, a page of channels, five channels, and five creators.
+    // The cost is 12 objects: the viewer, a page of channels, five channels, and five creators.
     expect(cost('{ viewer { channels(first: 5) { edges { node { name creator { fullName } } } } } }')).toBe(12);
-    // 22 objects: the message, the list of reactions, ten reactions, and ten users.
-    expect(cost('{ message(messageId: 7) { reactions { user { id } } } }')).toBe(22);
+    // The cost is 22 objects: the message, the list of reactions, ten reactions, and ten users.
+    expect(cost('{ message(by: { id: 7 }) { reactions { user { id } } } }')).toBe(22);
   });
 
   test('matches the README for a page of messages', () => {
@@ -163,13 +173,13 @@ describe('the cost of an operation', () => {
     expect(cost(`{ messages(first: 100) { edges { node { ${node} } } } }`)).toBe(2_401);
   });
 
-  test('counts lists in an event by the length of the event, or the largest page if that is unbounded', () => {
+  test('counts a list in an event like the largest page', () => {
     const hearing = (list: string) => `subscription { events(queueId: "q") { ${list} } }`;
     const messages = (more: string) => hearing(`... on MessageFlagsAddedEvent { messages { id ${more} } }`);
-    expect(cost(messages('viewerHasRead'))).toBe(502);
-    expect(cost(messages('sender { id } channel { id } topic { id } reactionGroups { count }'))).toBe(7_502);
+    expect(cost(messages('viewerHasRead'))).toBe(102);
+    expect(cost(messages('sender { id } channel { id } topic { id } reactionGroups { count }'))).toBe(1_502);
     expect(cost(hearing('... on MessageUpdatedEvent { messages { id } }'))).toBe(102);
-    expect(() => cost(messages('channel { topics(first: 20) { nodes { lastMessage { id } } } }'))).toThrow(
+    expect(() => cost(messages('channel { topics(first: 100) { nodes { lastMessage { id } } } }'))).toThrow(
       'The document is too large: cost',
     );
     expect(cost(hearing('... on MessageSentEvent { message { id sender { id } } }'))).toBe(3);
@@ -254,11 +264,155 @@ describe('the cost of an operation', () => {
     expect(() => cost(bomb)).toThrow('The document is too large: cost');
   });
 
-  test.for([101, 99_999_999, -1])('refuses a page of %i, as a literal, a variable and a default', (size) => {
-    const message = '"first" must be between 0 and 100';
-    expect(() => cost(selecting(page(size)))).toThrow(message);
-    expect(() => cost(`query ($size: Int) { ${page('$size')} }`, undefined, { size })).toThrow(message);
-    expect(() => cost(`query ($size: Int = ${size}) { ${page('$size')} }`)).toThrow(message);
-    expect(() => cost(selecting(`drafts(last: ${size}) { edges { cursor } }`))).toThrow('"last" must be between');
+  test.for([
+    [101, 101],
+    [99_999_999, 101],
+    [-1, 1],
+  ] as const)('counts a page of %i by the nearest accepted size, however the size is given', ([size, expected]) => {
+    expect(cost(selecting(page(size)))).toBe(expected);
+    expect(cost(`query ($size: Int) { ${page('$size')} }`, undefined, { size })).toBe(expected);
+    expect(cost(`query ($size: Int = ${size}) { ${page('$size')} }`)).toBe(expected);
+    expect(cost(selecting(`drafts(last: ${size}) { edges { cursor } }`))).toBe(expected);
+    expect(cost(selecting(`drafts(first: ${size}, last: ${size}) { edges { cursor } }`))).toBe(expected);
+  });
+
+  test('counts a page by the maximum of its list', () => {
+    expect(cost('{ subscriptions(first: 1001) { nodes { channel { id } } } }')).toBe(2_001);
+    expect(cost('{ messages(anchor: { place: NEWEST }, countBefore: 101, countAfter: -1) { nodes { id } } }')).toBe(
+      102,
+    );
+  });
+
+  test('counts a field whose argument is null by mistake as 1, and omits a selection whose condition is null', () => {
+    const node =
+      'query ($id: ID = "x") { node(id: $id) { id ... on Channel { messages(first: 100) { nodes { id } } } } }';
+    expect(cost(node, undefined, { id: null })).toBe(1);
+    const drafts = 'query ($more: Boolean = true) { drafts(first: 9) @include(if: $more) { nodes { id } } }';
+    expect(cost(drafts, undefined, { more: null })).toBe(0);
+  });
+});
+
+describe('an argument out of range is an error of its field only', () => {
+  let member: Person;
+
+  beforeAll(async () => {
+    ({ member } = await createOrganization());
+  });
+
+  const lists = Object.values(schema.getQueryType()?.getFields() ?? {})
+    .filter(({ type }) => getNamedType(type).name.endsWith('Connection'))
+    .map(({ name }) => name);
+  /** Selections that a plan executes, and that the general executor executes, because they contain an interface. */
+  const neighbours = { 'a plan': 'viewer { id }', 'graphql-js': 'viewer { id } node(id: "x") { id }' };
+  const cases = Object.entries(neighbours).flatMap(([executor, neighbour]) =>
+    [
+      ['first: 1001', 'first'],
+      ['last: 1001', 'last'],
+      ['first: -1', 'first'],
+      ['first: 1, after: "nonsense"', 'after'],
+      ['last: 1, before: "nonsense"', 'before'],
+    ].map(([args, argument]) => [args, executor, neighbour, argument] as const),
+  );
+
+  test.for(cases)('in every list: %s, executed by %s', async ([args, , neighbour, argument]) => {
+    const selected = lists.map((name) => `${name}(${args}) { pageInfo { hasNextPage } }`);
+    const { data, errors = [] } = await member.graphql(selecting(`${neighbour} ${selected.join(' ')}`));
+    expect(data?.viewer).toMatchObject({ id: expect.any(String) });
+    expect(lists.filter((name) => data?.[name] !== null)).toEqual([]);
+    expect(errors.map(({ path }: Json) => path.join()).toSorted()).toEqual(lists.toSorted());
+    for (const { extensions } of errors) {
+      expect(extensions).toMatchObject({ code: 'BAD_REQUEST', kind: 'INVALID', argument: [argument] });
+    }
+  });
+
+  test('in nested lists, with the path of each of them', async () => {
+    const { data, errors } = await member.graphql(
+      '{ userGroups(first: 2) { nodes { name members(first: 101) { totalCount } subgroups { totalCount } } } }',
+    );
+    const group = { name: expect.any(String), members: null, subgroups: { totalCount: expect.any(Number) } };
+    expect(data).toEqual({ userGroups: { nodes: [group, group] } });
+    expect(errors).toMatchObject(
+      [0, 1].map((i) => ({
+        message: '"first" must be between 0 and 100',
+        path: ['userGroups', 'nodes', i, 'members'],
+        extensions: { code: 'BAD_REQUEST', kind: 'INVALID', argument: ['first'] },
+      })),
+    );
+  });
+
+  test.for([
+    ['nodes', `nodes(ids: [${times(101, () => '"x"')}]) { id }`, ['ids']],
+    ['suggestions', 'suggestions(text: "a", first: 21) { __typename }', ['first']],
+    ['suggestions', `suggestions(text: "${'a'.repeat(101)}") { __typename }`, ['text']],
+  ] as const)('of %s', async ([name, selection, argument]) => {
+    const { data, errors } = await member.graphql(selecting(`viewer { id } ${selection}`));
+    expect(data).toMatchObject({ viewer: { id: expect.any(String) }, [name]: null });
+    expect(errors).toMatchObject([{ path: [name], extensions: { kind: 'INVALID', argument } }]);
+  });
+});
+
+/** What front ends show of an object in a list, by type. `MESSAGE` is the row of the chat page, with its permissions. */
+const PERSON = 'id fullName isBot avatarUrl presence { status activeAt } status { text emojiName isAway }';
+const CHANNEL = 'id name privacy folder { id name } creator { id fullName } subscriberCount';
+const MESSAGE = `id renderedContent sentAt lastEditedAt flags viewerCanEdit viewerCanDelete sender { ${PERSON} }
+  channel { id name } topic { id name } participants { id fullName }
+  reactionGroups { emojiName count viewerHasReacted users { id } }`;
+const ROWS: Readonly<Record<string, string>> = {
+  Channel: `${CHANNEL} ownSubscription { color unreadCount } topics(first: 5) { nodes { id name lastMessage { content } } }`,
+  ChannelFolder: 'id name description order creator { id fullName }',
+  ChannelSubscription: `id color isMuted unreadCount unreadMentionCount channel { ${CHANNEL}
+    topics(first: 5) { nodes { id name unreadCount lastMessage { content } } } }`,
+  CustomEmoji: 'id name imageUrl author { id fullName }',
+  CustomProfileField: 'id name type choices { key text }',
+  Draft: `id content topicName author { id } channel { id name } topic { id name } recipients { ${PERSON} }`,
+  Message: MESSAGE,
+  MutedTopic: 'channelName topicName mutedAt',
+  Reminder: `id content scheduledAt message { ${MESSAGE} }`,
+  ScheduledMessage: `id content scheduledAt owner { id } channel { id name } topic { id name } recipients { ${PERSON} }`,
+  User: `${PERSON} role profileData { value }`,
+  UserGroup: `id name description creator { id fullName } members(first: 10) { nodes { ${PERSON} } }`,
+};
+
+describe('the cost of an event', () => {
+  const eventTypes = schema.getPossibleTypes(schema.getType('Event') as never);
+  /** Selections of a usual row under each list of objects of an event type. */
+  const listsOf = (type: GraphQLObjectType): readonly string[] =>
+    Object.values(type.getFields()).flatMap((field) => {
+      const named = getNamedType(field.type);
+      if (!isListType(getNullableType(field.type)) || !isCompositeType(named)) return [];
+      const row = ROWS[named.name];
+      if (row === undefined) throw new Error(`ROWS lacks ${named.name}, which ${type.name}.${field.name} lists`);
+      return [`${field.name} { ${row} }`];
+    });
+  const withLists = eventTypes
+    .map((type) => [type.name, listsOf(type)] as const)
+    .filter(([, lists]) => lists.length > 0);
+  const subscription = (selections: string) => `subscription { events(queueId: "q") { ${selections} } }`;
+
+  test('permits a usual row under every list of every event type', () => {
+    expect(withLists.length).toBeGreaterThan(20);
+    for (const [name, lists] of withLists) {
+      expect([name, cost(subscription(`... on ${name} { ${lists.join(' ')} }`))]).toEqual([name, expect.any(Number)]);
+    }
+  });
+
+  test('is that of the most expensive event type, whatever others the document selects', () => {
+    const parts = withLists.map(([name, lists]) => `... on ${name} { ${lists[0]} }`);
+    const costs = parts.map((part) => cost(subscription(part)));
+    // In halves, because all parts together have more fragments of one response name than a document can have.
+    for (const some of [parts.slice(0, 12), parts.slice(12)]) {
+      const all = cost(subscription(some.join(' ')));
+      expect(all).toBe(Math.max(...some.map((part) => costs[parts.indexOf(part)] ?? 0)));
+    }
+  });
+
+  test('of changed flags is that of a page of messages, also in the payload of the mutation', () => {
+    const messages = cost(selecting(`messages(first: 100) { nodes { ${MESSAGE} } }`));
+    for (const name of ['MessageFlagsAddedEvent', 'MessageFlagsRemovedEvent']) {
+      expect(cost(subscription(`... on ${name} { messages { ${MESSAGE} } }`))).toBe(messages + 1);
+    }
+    const payload = `... on UpdateMessageFlagsPayload { change { changedMessages { ${MESSAGE} } } }`;
+    const input = '{ messageIds: [], operation: ADD, flag: READ }';
+    expect(cost(`mutation { updateMessageFlags(input: ${input}) { ${payload} } }`)).toBeLessThan(messages + 5);
   });
 });

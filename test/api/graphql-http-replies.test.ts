@@ -9,9 +9,9 @@ import { type Sent, send } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { multipartOperation, PREFLIGHT } from '../helpers/multipart.ts';
 import { basic, type Person, type Visitor } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
-// Replies to requests at /graphql, compared with `graphql-http-replies.txt`: status, headers and body, byte by byte.
+// Compares responses to requests at /graphql with `graphql-http-replies.txt`: status, headers and body, byte by byte.
 
 let server: InProcess;
 let people: Organization;
@@ -167,7 +167,7 @@ const IN_BOTH_FORMS: Readonly<Record<string, (accept: Sent['headers']) => Case>>
   'GET of a refused field': (accept) => ({ ...get({ query: ME }, accept), by: 'anonymous' }),
 };
 
-/** Values of `Accept` other than the two media types. */
+/** Values of the header `Accept`, except the two media types of GraphQL over HTTP. */
 const ACCEPTED = [
   '',
   '*/*',
@@ -238,11 +238,11 @@ function upload(headers: Sent['headers']): Case {
   };
 }
 
-/** Headers that every response has, or whose values depend on the connection or the time. */
+/** Names of headers that are not compared: every response has them, or their values depend on the connection or the time. */
 const UNCOMPARED = new Set(['date', 'keep-alive', 'x-request-id', 'x-content-type-options', 'x-ratelimit-reset']);
-/** Headers whose presence is compared, and not their values. */
+/** Names of headers of which only the presence is compared, and not the value. */
 const VARYING = new Set(['x-ratelimit-remaining', 'retry-after', 'content-length']);
-/** Length to which texts are cut, in characters: longer than every error. */
+/** Maximum length of a compared text, in characters. Longer texts are cut. Every error is shorter. */
 const SHOWN_LENGTH = 1_000;
 
 /** Sends a request, and returns its reply as text, without the values that differ between runs. */
@@ -259,7 +259,7 @@ async function replyTo({ by = 'member', authorization, ...sent }: Case, address:
     .map(([name, value]) => (VARYING.has(name) ? name : `${name}: ${String(value)}`))
     .sort();
   const text = reply.text
-    .replace(/"(remaining|retry-after)":[\d.]+/g, '"$1":0')
+    .replace(/"(remaining|retryAfterSeconds)":[\d.]+/g, '"$1":0')
     .replace(/"resetAt":"[^"]+"/g, '"resetAt":""')
     .replace(/again in \d+ seconds/g, 'again in 0 seconds')
     .replace(/"requestId":"[^"]+"/g, '"requestId":""')
@@ -281,14 +281,14 @@ const CASES: readonly (readonly [string, Case])[] = [
   ...Object.entries(OTHERS),
 ];
 
-/** Both executors must give the same replies. */
+/** Both executors of the service must give the recorded replies. */
 test.each(['on', 'off'])(
   'every request gets the recorded reply, with QUERY_PLANS %s',
   async (plans) => {
     const limits = { RATE_LIMIT_PER_USER: '300', RATE_LIMIT_PER_IP: '4', TRUST_PROXY: '1' };
     await using service = await startInProcess({ env: { ...limits, QUERY_PLANS: plans } });
     server = service;
-    people = await organization({}, { on: server, subdomain: 'replies' });
+    people = await createOrganization({}, { on: server, subdomain: 'replies' });
     const spend = async (visitor: Visitor, times: number, headers: Sent['headers']) => {
       for (let i = 0; i < times; i++) {
         await send(visitor.url, {

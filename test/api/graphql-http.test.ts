@@ -9,7 +9,7 @@ import { documentOf, type Limit, nested } from '../helpers/documents.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Json, type Sent, send } from '../helpers/http.ts';
 import { basic, type Visitor } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const SPEC_FORM = { accept: 'application/graphql-response+json' };
@@ -20,7 +20,7 @@ interface HttpReply {
   readonly body: Json;
 }
 
-/** Sends one request to /graphql, with the headers and body unchanged. */
+/** Sends one request to /graphql, with exactly these headers and this body. */
 async function ask(visitor: Visitor, sent: Partial<Sent>): Promise<HttpReply> {
   const { method = 'POST', path = '/graphql', body } = sent;
   const headers = { ...visitor.headers, ...sent.headers };
@@ -41,7 +41,7 @@ const CREATE = 'mutation { createSavedSnippet(input: { title: "t", content: "c" 
 const snippetsOf = async (visitor: Visitor) => (await visitor.ok('GET', '/saved_snippets')).saved_snippets;
 
 test.concurrent('passes every audit of GraphQL over HTTP', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const fetchFn = async (url: string, { method = 'GET', headers = {}, body }: Partial<Sent> = {}) => {
     const { pathname, search } = new URL(url);
     const path = pathname + search;
@@ -59,7 +59,7 @@ test.concurrent.for([
   ['a type with the weight 0', { accept: 'application/json;q=0' }],
   ['several parts, with a key', { accept: 'multipart/mixed', 'idempotency-key': 'refused' }],
 ] as const)('does not execute a mutation whose Accept header names %s', async ([, headers]) => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const sent = { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query: CREATE }) };
   const { status, body } = await ask(member, sent);
   expect(status).toBe(406);
@@ -98,7 +98,7 @@ describe('a request that any page can make a browser send', () => {
       },
     ],
   ])('is refused: %s', async ([, sent]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { status, body } = await ask(member, sent);
     expect([400, 405, 415]).toContain(status);
     expect(body.errors[0].message).toBeTypeOf('string');
@@ -106,7 +106,7 @@ describe('a request that any page can make a browser send', () => {
   });
 
   test.concurrent('gets no CORS permission to read the reply', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const origin = { origin: 'https://elsewhere.example' };
     const preflight = await ask(member, {
       method: 'OPTIONS',
@@ -125,7 +125,7 @@ function form(type: string, body: string): Partial<Sent> {
 }
 
 test.concurrent('accepts one operation in a request: no batches', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const batch = JSON.stringify([{ query: CREATE }, { query: CREATE }]);
   const { status, body } = await ask(member, { headers: JSON_TYPE, body: batch });
   expect(status).toBe(400);
@@ -151,7 +151,7 @@ describe('has the same reply by POST and by GET:', () => {
     ['too large a document', { query: documentOf.tokens(DOCUMENT_LIMITS.tokens + 1) }],
     ['too dear a document', { query: documentOf.cost(DOCUMENT_LIMITS.cost + 1) }],
   ])('%s', async ([, operation]) => {
-    const { guest } = await organization();
+    const { guest } = await createOrganization();
     const fields = Object.entries(operation).map(([name, value]): [string, string] => [
       name,
       typeof value === 'string' ? value : JSON.stringify(value),
@@ -172,7 +172,7 @@ describe('has the same reply by POST and by GET:', () => {
 });
 
 test.concurrent('makes a change once, even if a part of its reply is refused', async () => {
-  const { member, owner } = await organization();
+  const { member, owner } = await createOrganization();
   const to = globalId('User', owner.id);
   const query = `mutation { sendMessage(input: { to: { direct: ["${to}"] }, content: "once" }) {
     ... on SendMessagePayload { sentMessage { content readReceipts(first: 1, after: "nonsense") { totalCount } } } } }`;
@@ -185,7 +185,7 @@ test.concurrent('makes a change once, even if a part of its reply is refused', a
 });
 
 test.concurrent('serves one path only, and makes no changes at others', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const at = (path: string, sent: Partial<Sent>) => ask(member, { ...sent, path });
   const body = JSON.stringify({ query: CREATE });
   const below = await Promise.all([
@@ -201,7 +201,7 @@ test.concurrent('serves one path only, and makes no changes at others', async ()
 });
 
 test.concurrent('accepts JSON with a charset, and forbids caching of the reply', async () => {
-  const { member, anonymous } = await organization();
+  const { member, anonymous } = await createOrganization();
   const answers = await Promise.all([
     post(member, { query: '{ viewer { fullName } }' }, { 'content-type': 'application/json; charset=utf-8' }),
     post(member, { query: '{' }),
@@ -225,7 +225,7 @@ describe('a document', () => {
   test.concurrent.for(Object.keys(DOCUMENT_LIMITS) as Limit[])(
     'is answered at the limit of %s, and refused beyond',
     async (limit) => {
-      const { member } = await organization();
+      const { member } = await createOrganization();
       const max = DOCUMENT_LIMITS[limit];
       const at = await post(member, { query: documentOf[limit](max) });
       expect(at.body.errors).toBeUndefined();
@@ -242,7 +242,7 @@ describe('a document', () => {
   );
 
   test.concurrent('cannot avoid the limits by the names of its parts', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const deep = nested(DOCUMENT_LIMITS.depth + 1);
     const half = Math.ceil(DOCUMENT_LIMITS.depth / 2);
     const codes = await Promise.all(
@@ -252,7 +252,7 @@ describe('a document', () => {
         `{ ... on Query { ${deep} } }`,
         `query one { __typename } query two { ${deep} }`,
         `{ ...a } fragment a on Query { ${deep.replace(/__typename/, '__typename')} }`,
-        // Each part of the document is within the limit of depth, but the whole is not.
+        // Each part of this document is within the limit of depth, but the whole document is not.
         `{ ${nested(half).replace('id ', '...rest ')} } fragment rest on User { ${nested(half + 2).replace('viewer', 'botOwner')} }`,
         `query __schema { ${Array.from({ length: 51 }, (_, i) => `a${i}: __typename`).join(' ')} }`,
       ].map(async (query) => (await post(member, { query, operationName: null })).body.errors?.[0].extensions.code),
@@ -261,7 +261,7 @@ describe('a document', () => {
   });
 
   test.concurrent('is refused quickly, however much it expands', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const bomb = (levels: number, width: number) => {
       const at = (i: number) => (i === levels ? 'id' : `...f${i}`);
       const level = (i: number) => `fragment f${i} on User { ${`botOwner { ${at(i + 1)} } `.repeat(width)} }`;
@@ -282,7 +282,7 @@ describe('a document', () => {
   });
 
   test.concurrent('with circular fragments is refused', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     for (const query of [
       '{ ...a } fragment a on Query { ...a }',
       '{ ...a } fragment a on Query { __typename ...b } fragment b on Query { ...c } fragment c on Query { ...a }',
@@ -308,7 +308,7 @@ describe('a document', () => {
     ['variables that are text', { query: '{ __typename }', variables: '{}' }],
     ['a subscription', { query: 'subscription { events(queueId: "x") { position } }' }],
   ])('is refused with status 400 and no data: %s', async ([, operation]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { status, body } = await post(member, operation);
     expect(status).toBe(400);
     expect('data' in body).toBe(false);
@@ -317,7 +317,7 @@ describe('a document', () => {
 });
 
 test.concurrent('answers documents made at random with their errors, without internal details', async () => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const word = fc.constantFrom(
     ...[
       '{',
@@ -404,7 +404,7 @@ test.concurrent('answers documents made at random with their errors, without int
 });
 
 test.concurrent('returns the schema without credentials, equal to schema.graphql', async () => {
-  const { anonymous } = await organization();
+  const { anonymous } = await createOrganization();
   const query = getIntrospectionQuery({ specifiedByUrl: true, inputValueDeprecation: true, oneOf: true });
   const { data } = await anonymous.graphql(query);
   const printed = `${printSchema(lexicographicSortSchema(buildClientSchema(data)))}\n`;
@@ -412,7 +412,7 @@ test.concurrent('returns the schema without credentials, equal to schema.graphql
 });
 
 test('a list whose items all fail, some synchronously and some later, does not end the process', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   for (const name of ['first', 'second']) {
     await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
   }
@@ -428,7 +428,7 @@ test('a list whose items all fail, some synchronously and some later, does not e
 
 describe('credentials', () => {
   test.concurrent('that are wrong are refused with status 401 and the code of REST', async () => {
-    const { member, administrator } = await organization();
+    const { member, administrator } = await createOrganization();
     for (const [authorization, code] of [
       ['Basic nonsense', 'UNAUTHORIZED'],
       ['Digest x', 'UNAUTHORIZED'],
@@ -447,14 +447,14 @@ describe('credentials', () => {
   });
 
   test.concurrent('are not required by public fields, and other fields fail one by one without them', async () => {
-    const { anonymous } = await organization();
+    const { anonymous } = await createOrganization();
     const { data, errors } = await anonymous.graphql('{ serverSettings { featureLevel } node(id: "x") { id } }');
     expect(data).toEqual({ serverSettings: { featureLevel: 496 }, node: null });
     expect(errors).toMatchObject([{ path: ['node'], extensions: { code: 'UNAUTHORIZED' } }]);
   });
 
   test.concurrent('can be the API key alone', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { body } = await post(member.as(`Bearer ${member.apiKey}`), { query: '{ viewer { databaseId } }' });
     expect(body.data).toEqual({ viewer: { databaseId: member.id } });
   });

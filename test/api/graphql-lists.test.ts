@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 let people: Organization;
 
 beforeAll(async () => {
-  people = await organization();
+  people = await createOrganization();
   const { owner, member } = people;
   for (const name of ['a', 'b', 'c']) await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
   await owner.ok('POST', '/channels/create', { name: 'secret', subscribers: [owner.id], invite_only: true });
@@ -35,9 +35,8 @@ describe('a list', () => {
     expect(mine.channels.totalCount).toBe(mine.channels.nodes.length);
   });
 
-  test('without a countable total returns null, and an empty one returns 0', async () => {
-    const { owner, guest } = people;
-    expect((await owner.query('{ messages { totalCount } }')).messages).toEqual({ totalCount: null });
+  test('without items returns 0', async () => {
+    const { guest } = people;
     expect((await guest.query('{ savedSnippets { totalCount nodes { id } } }')).savedSnippets).toEqual({
       totalCount: 0,
       nodes: [],
@@ -57,7 +56,9 @@ describe('a list', () => {
   });
 
   test('counts the members of each group, direct or nested, without deactivated users', async () => {
-    const { owner, member, moderator, ada } = (await organization({ ada: 'member' })) as Organization & { ada: Person };
+    const { owner, member, moderator, ada } = (await createOrganization({ ada: 'member' })) as Organization & {
+      ada: Person;
+    };
     const make = async (name: string, members: readonly number[], subgroups: readonly number[] = []) =>
       (await owner.ok('POST', '/user_groups/create', { name, description: '', members, subgroups })).group_id;
     const inner = await make('inner', [member.id, ada.id]);
@@ -75,7 +76,7 @@ describe('a list', () => {
   });
 
   test('counts the channels of each user and the readers of each message', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const subscribers = [owner.id, member.id];
     const { id } = await owner.ok('POST', '/channels/create', { name: 'b', subscribers });
     await owner.ok('PATCH', '/realm', { enable_read_receipts: true });

@@ -3,7 +3,7 @@ import { type Client, type ClientOptions, createClient, type NetworkError } from
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Json, open, send } from '../helpers/http.ts';
 import type { Person, Visitor } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests GraphQL over SSE in distinct connections mode, with hand-written HTTP requests and with the graphql-sse client.
 
@@ -14,7 +14,7 @@ const SAVE = 'mutation ($title: String!) { createSavedSnippet(input: { title: $t
 let house: Organization;
 let member: Person;
 beforeAll(async () => {
-  house = await organization();
+  house = await createOrganization();
   ({ member } = house);
 });
 const clients: Client[] = [];
@@ -56,8 +56,8 @@ function clientOf(who: Visitor, options: Partial<ClientOptions<boolean>> = {}): 
 }
 
 /**
- * Replacement for `fetch` that sends the Host header, which selects the organization. The built-in `fetch` does not permit to
- * set it.
+ * Replacement for `fetch` that sends the Host header, which selects the organization. The built-in `fetch` cannot set this
+ * header.
  */
 const fetchFn = async (url: string, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> => {
   const { origin, pathname, search } = new URL(url);

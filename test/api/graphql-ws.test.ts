@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { open } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person, Visitor } from '../helpers/person.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 let service: InProcess;
 let member: Person;
@@ -13,7 +13,7 @@ let anonymous: Visitor;
 
 beforeAll(async () => {
   service = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '2', EVENT_QUEUE_WRITE_SECONDS: '1' } });
-  ({ member, anonymous } = await organization({}, { on: service }));
+  ({ member, anonymous } = await createOrganization({}, { on: service }));
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -86,7 +86,7 @@ describe('the protocol', () => {
   });
 
   test.concurrent('ignores messages of a socket that it has closed', async () => {
-    const { member: sender } = await organization({}, { on: service });
+    const { member: sender } = await createOrganization({}, { on: service });
     await using socket = await RawSocket.connected(sender);
     socket.send('no message');
     const save = 'mutation { createSavedSnippet(input: { title: "late", content: "c" }) { __typename } }';
@@ -208,7 +208,7 @@ describe('an operation over a socket', () => {
 
   test.concurrent('is one of at most a hundred', async () => {
     // The test uses the maximum number of queues of an account, so it needs a separate account.
-    const { member } = await organization();
+    const { member } = await createOrganization();
     await using socket = await RawSocket.connected(member);
     const queues = await Promise.all(Array.from({ length: 100 }, () => newQueue(member)));
     for (const [i, queueId] of queues.entries()) socket.subscribe(String(i), EVENTS, { queueId });
@@ -221,8 +221,8 @@ describe('an operation over a socket', () => {
   });
 
   test.concurrent('ends silently when the client completes it', async () => {
-    // A separate account, because other tests create drafts concurrently.
-    const { member } = await organization();
+    // Uses a separate account, because other tests create drafts for the shared one at the same time.
+    const { member } = await createOrganization();
     await using socket = await RawSocket.connected(member);
     const queueId = await newQueue(member);
     socket.subscribe('1', EVENTS, { queueId });
@@ -282,9 +282,9 @@ function sendable(message: unknown): string | Buffer {
 }
 
 test.concurrent('closes the socket of a client that stops reading with a retryable code, without losing events', async () => {
-  const { member: slow } = await organization({}, { on: service });
+  const { member: slow } = await createOrganization({}, { on: service });
   const queueId = await newQueue(slow);
-  // The selection repeats the content, so each event is sent at five times its size.
+  // The selection repeats the content, so each event that the service sends has five times the size of the content.
   const again = Array.from({ length: 4 }, (_, i) => `a${i}: content`).join(' ');
   const query = EVENTS.replace('content', `content ${again}`);
   await using socket = await RawSocket.connected(slow);
@@ -292,7 +292,7 @@ test.concurrent('closes the socket of a client that stops reading with a retryab
   await save(slow, 'the first');
   await socket.next('next');
   socket.stopReading();
-  // Sends more data than the buffers of the service and of the network stacks hold.
+  // Sends more data than fits into the buffers of the service and of the network stacks.
   const rounds = [...'0123456789ab'];
   for (const round of rounds) {
     await save(slow, ...Array.from({ length: 45 }, () => round + 'x'.repeat(9_990)));
@@ -313,7 +313,10 @@ test.concurrent('closes the socket of a client that stops reading with a retryab
   expect(inOrder.slice(inOrder.indexOf('0'))).toEqual([...rounds, 'the last']);
 });
 
-/** Functions that send a message, by the kind of response. The response is about as large as the message. */
+/**
+ * Functions that make the service send a response, by the kind of response. The response is about as large as the message that
+ * is sent.
+ */
 const UNREAD: Readonly<Record<string, (socket: RawSocket, size: number) => void>> = {
   'pongs of the protocol': (socket, size) => socket.send({ type: 'ping', payload: { x: 'x'.repeat(size) } }),
   'pongs of WebSocket': (socket, size) => {
@@ -328,27 +331,29 @@ const UNREAD: Readonly<Record<string, (socket: RawSocket, size: number) => void>
 test.concurrent.for(Object.keys(UNREAD))(
   'keeps no more than 8 MiB of %s for a client that never reads',
   async (what) => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     await using socket = await RawSocket.connected(member);
     socket.stopReading();
-    // Causes several times more data than fits into the buffers of the service and of the network stacks.
+    // Makes the service send several times more data than fits into its buffers and those of the network stacks.
     for (let i = 0; i < 130; i++) {
       UNREAD[what]?.(socket, 200_000);
       await socket.written();
     }
-    // Operations of an account run in order, so all previous operations have ended when this one is answered.
+    // Operations of an account run in order. So when this operation is answered, all previous ones have ended.
     await member.graphql('{ viewer { id } }');
     socket.readOn();
     socket.send({ type: 'ping', payload: { is: 'last' } });
     const answers = async () => {
       for (;;) if ((await socket.next('pong')).payload?.is === 'last') return 'all was kept';
     };
-    expect(await Promise.race([socket.closed, answers().catch(() => socket.closed)])).toMatchObject({ code: 1013 });
+    const end = await Promise.race([socket.closed, answers().catch(() => socket.closed)]);
+    // On a busy machine, the service ends the connection before the client reads the close frame. The code is then 1006.
+    expect(end).toMatchObject({ code: expect.toBeOneOf([1013, 1006]) });
   },
 );
 
 test('releases the memory of clients that connected, subscribed and disconnected', async () => {
-  const { member: person } = await organization({}, { on: service });
+  const { member: person } = await createOrganization({}, { on: service });
   const queues = await Promise.all(Array.from({ length: 20 }, () => newQueue(person)));
   /** Connects and disconnects before the response, while the operation runs, or after the first event, depending on `i`. */
   const visit = async (queueId: string, i: number): Promise<void> => {
@@ -363,5 +368,5 @@ test('releases the memory of clients that connected, subscribed and disconnected
     await save(person, `round ${round}`);
     await Promise.all(visits);
   }
-  await vi.waitFor(() => expect(service.app.hub.readerCount).toBe(0), 5_000);
+  await expect.poll(() => service.app.hub.readerCount).toBe(0);
 });

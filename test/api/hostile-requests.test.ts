@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { bloatedPng, manyFrames } from '../fuzz/pictures.ts';
 import { HOSTILE_JSON } from '../fuzz/texts.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { black } from '../helpers/pictures.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 /** A TCP connection that sends arbitrary bytes and stores what it receives. */
 class Bare {
@@ -38,7 +39,7 @@ class Bare {
 const head = ({ host, authorization }: Person, line: string, ...more: string[]): string =>
   [line, `Host: ${host}`, `Authorization: ${authorization}`, ...more, '', ''].join('\r\n');
 
-/** Sends text over one connection and waits until the connection is closed. */
+/** Sends text over a new connection and waits until the connection is closed. */
 async function exchange(person: Person, text: string): Promise<Bare> {
   const bare = new Bare(person.url).write(text);
   bare.socket.end();
@@ -48,7 +49,7 @@ async function exchange(person: Person, text: string): Promise<Bare> {
 
 describe('on a bare connection', () => {
   test.concurrent('a client that does not finish a request head is disconnected', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const silent = Array.from({ length: 20 }, () => new Bare(member.url));
     const slow = Array.from({ length: 20 }, () => new Bare(member.url).write('GET /healthz HTTP/1.1\r\nHost: '));
     const dripping = setInterval(() => {
@@ -60,7 +61,7 @@ describe('on a bare connection', () => {
   });
 
   test.concurrent('a truncated body is not executed as a request', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const form = 'Content-Type: application/x-www-form-urlencoded';
     const before = (await member.ok('GET', '/drafts')).count;
     const line = 'POST /api/v1/drafts HTTP/1.1';
@@ -91,14 +92,14 @@ describe('on a bare connection', () => {
         head(person, 'GET /api/v1/users/me HTTP/1.1', ...Array.from({ length: 10_000 }, (_, i) => `X-${i}: x`)),
     ],
   ] as const)('%s is refused before it is read', async ([, request]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { statuses, text } = await exchange(member, request(member));
     expect(statuses).toEqual([431]);
     expect(text).toContain('The request head is too large');
   });
 
   test.concurrent('a client that also offers HTTP/2, as some do with every request, gets an HTTP/1.1 reply', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const offer = [
       'Connection: Upgrade, HTTP2-Settings, close',
       'Upgrade: h2c',
@@ -117,7 +118,7 @@ describe('on a bare connection', () => {
   });
 
   test.concurrent('a hundred pipelined requests are each answered, in order', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const one = (i: number) =>
       head(member, `GET /api/v1/users/me?turn=${i} HTTP/1.1`, ...(i === 99 ? ['Connection: close'] : []));
     const bare = new Bare(member.url).write(Array.from({ length: 100 }, (_, i) => one(i)).join(''));
@@ -140,7 +141,7 @@ describe('on a bare connection', () => {
     ['with a bare line feed', ['X: a\nContent-Length: 5'], 'x=yyy'],
     ['with a bare carriage return', ['X: a\rContent-Length: 5'], 'x=yyy'],
   ] as const)('a request %s is never parsed as two', async ([, headers, body]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const line = 'POST /api/v1/messages/render HTTP/1.1';
     const { statuses } = await exchange(
       member,
@@ -157,7 +158,7 @@ describe('a body', () => {
   test.concurrent.for(['gzip', 'deflate', 'br', 'identity, gzip'])(
     'that claims %s compression is refused without decompression',
     async (encoding) => {
-      const { member } = await organization();
+      const { member } = await createOrganization();
       const headers = { 'content-encoding': encoding };
       const form = { type: 'application/x-www-form-urlencoded', content: bomb };
       const rest = await member.rest('POST', '/messages/render', {}, { headers, body: form });
@@ -168,7 +169,7 @@ describe('a body', () => {
   test.concurrent.for(HOSTILE_JSON.map((json) => [json.slice(0, 40), json] as const))(
     'with the JSON %s is refused or accepted',
     async ([, json]) => {
-      const { member } = await organization();
+      const { member } = await createOrganization();
       const attempts = [
         member.rest('POST', '/drafts', { drafts: json }),
         member.rest('POST', '/register', { narrow: json, client_capabilities: json }),
@@ -180,15 +181,45 @@ describe('a body', () => {
   );
 });
 
+/** Widths and heights of pictures with one very long side. */
+const SIDES = [
+  ...[
+    [16_777_216, 1],
+    [1, 16_777_216],
+    [1_000_000, 16],
+    [16_384, 1],
+    [20, 1_000_000],
+    [65_535, 300],
+  ],
+] as const satisfies (readonly [number, number])[];
+
 describe('a picture', () => {
+  test.for(SIDES)(
+    'of %d × %d pixels, with and without all of them, is refused without being decoded',
+    async ([width, height]) => {
+      const { owner } = await createOrganization();
+      for (const file of [black(width, height), black(width, height, { isWhole: false })]) {
+        for (const path of ['/realm/emoji/long', '/users/me/avatar']) {
+          const { status, body } = await owner.rest('POST', path, { file });
+          expect([status, body.msg]).toEqual([400, 'The image is wider or higher than 16,383 pixels.']);
+        }
+      }
+    },
+  );
+
+  test('of the maximum width is accepted', async () => {
+    const { owner } = await createOrganization();
+    expect((await owner.rest('POST', '/realm/emoji/wide', { file: black(16_383, 2) })).status).toBe(200);
+  });
+
   test.concurrent.for(['zTXt', 'iTXt', 'iCCP'])('with a gigabyte of %s is decoded without that data', async (kind) => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const { status } = await owner.rest('POST', '/realm/emoji/bomb', { file: bloatedPng(kind, 1_000_000_000) });
     expect([200, 400]).toContain(status);
   });
 
   test.concurrent('with too many frames is refused, and one with false dimensions costs only its actual pixels', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const large = manyFrames(200);
     large.writeUInt16LE(65_535, 6);
     large.writeUInt16LE(65_535, 8);
@@ -200,8 +231,8 @@ describe('a picture', () => {
   });
 });
 
-/** Pieces of text, by name. A message of 10,000 characters that repeats a piece becomes many times as long as HTML. */
-const EXPANSIONS: Readonly<Record<string, (organization: Organization) => string>> = {
+/** Texts by name. If a message of 10,000 characters repeats such a text, its HTML is many times as long. */
+const EXPANSIONS: Readonly<Record<string, (createOrganization: Organization) => string>> = {
   mentions: ({ member }) => `@_**|${member.id}** `,
   'mentions of everybody': () => '@**all** ',
   emoji: () => ':8: ',
@@ -216,7 +247,7 @@ const EXPANSIONS: Readonly<Record<string, (organization: Organization) => string
 test.concurrent.for(Object.entries(EXPANSIONS))(
   'ten thousand characters of %s become at most a megabyte of HTML',
   async ([, piece]) => {
-    const made = await organization();
+    const made = await createOrganization();
     const content = piece(made).repeat(10_000).slice(0, 10_000);
     const { status, body } = await made.member.rest('POST', '/messages/render', { content });
     expect([200, 400]).toContain(status);
@@ -225,7 +256,7 @@ test.concurrent.for(Object.entries(EXPANSIONS))(
 );
 
 test.concurrent('two hundred long polls on one queue are all answered, and other requests are answered meanwhile', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
   const polls = Array.from({ length: 200 }, () => member.rest('GET', '/events', { queue_id, last_event_id }));
   expect((await owner.rest('GET', '/users/me')).status).toBe(200);

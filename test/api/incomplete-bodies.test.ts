@@ -7,7 +7,7 @@ import { ChatError } from '../../src/platform/errors.ts';
 import { send } from '../helpers/http.ts';
 
 const LIMIT = 100_000;
-/** Limit of the total bytes in all incomplete bodies. Two almost complete bodies are below it. */
+/** Maximum total size of all incomplete request bodies, in bytes. Two almost complete bodies of this test are within it. */
 const ROOM = 250_000;
 
 let server: Server;
@@ -31,7 +31,7 @@ afterAll(() => {
   server.close();
 });
 
-/** Sends a body except its last byte. */
+/** Sends a request whose body lacks its last byte. */
 async function stall(): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -52,7 +52,7 @@ test('incomplete bodies are dropped in favor of complete ones, oldest first, and
   second.write('x');
   expect(await statusOf(second)).toBe('200');
   for (const socket of [first, second]) socket.destroy();
-  // Aborted, answered and refused bodies no longer count towards the limit.
+  // Bodies whose requests were aborted, answered or refused do not count towards the limit.
   const third = await stall();
   third.destroy();
   const others = await Promise.all([stall(), stall()]);

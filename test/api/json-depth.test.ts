@@ -3,7 +3,7 @@ import { parseJson } from '../../src/platform/json.ts';
 import { type Json, send } from '../helpers/http.ts';
 import { multipart, PREFLIGHT } from '../helpers/multipart.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const DEEP = 5_000;
 const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
@@ -33,7 +33,7 @@ describe('JSON from clients', () => {
 test.for(['variables', 'extensions', 'other'])(
   'GraphQL under an idempotency key refuses a body with deep %s without failing',
   async (name) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     for (const nested of [arrays(DEEP), objects(DEEP)]) {
       const input = name === 'variables' ? nested : '{"words":["ahoy"]}';
       const besides = name === 'variables' ? '' : `,"${name}":{"deep":${nested}}`;
@@ -66,7 +66,7 @@ test.concurrent.for<[string, string, string, Record<string, string>, string?]>([
     { accept: 'text/event-stream' },
   ],
 ])('GraphQL refuses deep JSON in %s', async ([, method, path, headers, body]) => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const all = { ...member.headers, ...headers };
   const reply = await send(member.url, { method, path: encodeURI(path), headers: all, body });
   expect(reply.status).toBe(400);
@@ -74,7 +74,7 @@ test.concurrent.for<[string, string, string, Record<string, string>, string?]>([
 });
 
 test.concurrent.for(['operations', 'map'])('GraphQL refuses deep JSON in the %s of an upload', async (name) => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   const fields = { operations: '{"query":"{ viewer { id } }"}', map: '{}', [name]: `{"a":${arrays(DEEP)}}` };
   const { type, content } = multipart(Object.entries(fields));
   const headers = { ...member.headers, ...PREFLIGHT, 'content-type': type };
@@ -95,7 +95,7 @@ test.concurrent.for([
     { type: 'direct', content: 'hello', scheduled_delivery_timestamp: 4_102_444_800 },
   ],
 ] as const)('REST refuses a deep parameter: %s %s', async ([method, path, name, others]) => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   for (const nested of [arrays(1_000), objects(1_000)]) {
     const parameters = { ...others, [name]: nested };
     expect(await member.rest(method, path, parameters, { headers: { 'idempotency-key': 'k' } })).toMatchObject({
@@ -106,7 +106,7 @@ test.concurrent.for([
 });
 
 test.concurrent.for(['ping', 'subscribe', 'pong'])('a socket that sends a deeply nested %s is closed', async (type) => {
-  const { member } = await organization();
+  const { member } = await createOrganization();
   await using socket = await RawSocket.connected(member);
   socket.send(`{"type":"${type}","id":"1","payload":${objects(DEEP)}}`);
   expect((await socket.closed).code).toBe(4400);

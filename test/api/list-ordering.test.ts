@@ -3,7 +3,7 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 const LATER = 4_102_444_800;
 
@@ -16,17 +16,19 @@ let messageId: number;
 
 beforeAll(async () => {
   service = await shareInProcess({ counts: true });
-  people = await organization({}, { on: service });
-  const { realm, owner, member } = people;
+  people = await createOrganization({}, { on: service });
+  const { organization, owner, member } = people;
   const run = (sql: string) => service.app.db.$executeRawUnsafe(sql);
   for (const name of ['ann', 'Ann Z', 'bob', 'Cyd']) await people.signUp(name);
-  // Makes names and times differ only in details that a cursor does not contain.
-  await run(`UPDATE user_account SET full_name = 'Ann' WHERE realm_id = ${realm.id} AND full_name IN ('ann', 'bob')`);
+  // Makes the sort keys of some objects almost equal: names and times differ only in details that a cursor does not contain.
   await run(
-    `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0004' WHERE realm_id = ${realm.id} AND id % 2 = 0`,
+    `UPDATE user_account SET full_name = 'Ann' WHERE realm_id = ${organization.id} AND full_name IN ('ann', 'bob')`,
   );
   await run(
-    `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0001' WHERE realm_id = ${realm.id} AND id % 2 = 1`,
+    `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0004' WHERE realm_id = ${organization.id} AND id % 2 = 0`,
+  );
+  await run(
+    `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0001' WHERE realm_id = ${organization.id} AND id % 2 = 1`,
   );
   const everybody = (await owner.query('{ users(first: 100, isActive: true) { nodes { databaseId } } }')).users.nodes;
   const ids = everybody.map(({ databaseId }: Json) => databaseId);
@@ -34,7 +36,9 @@ beforeAll(async () => {
     const subscribers = name < 'a' ? ids : [owner.id];
     await owner.ok('POST', '/channels/create', { name, subscribers });
   }
-  await run(`UPDATE channel SET created_at = '2026-01-01' WHERE realm_id = ${realm.id} AND name IN ('beta', 'Delta')`);
+  await run(
+    `UPDATE channel SET created_at = '2026-01-01' WHERE realm_id = ${organization.id} AND name IN ('beta', 'Delta')`,
+  );
   channelId = (await owner.ok('GET', '/get_stream_id', { stream: 'Alpha' })).stream_id;
   const topics = ['b', 'A', 'c', 'B', '', 'a'];
   for (const topic of topics) {
@@ -72,10 +76,10 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 interface List {
-  /** Returns the document that reads a page. "%" stands for the arguments. */
+  /** Returns the document that reads a page of the list. "%" stands for the arguments of the list's field. */
   readonly query: () => string;
   readonly of: (data: Json) => Json;
-  /** Selections of the field by which a list is sorted, by sort field. */
+  /** For each sort field, the selection that returns its value. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -85,7 +89,7 @@ const root = (name: string, fields: Readonly<Record<string, string>>): List => (
   of: (data) => data[name],
   fields,
 });
-/** Returns a list that is a field of an object. The object is found by its id. */
+/** Returns a list that is a field of an object. @param idOf Returns the id of the object. */
 const within = (type: string, idOf: () => number, list: List): List => ({
   ...list,
   query: () => {
@@ -142,7 +146,7 @@ const LISTS: readonly (readonly [string, List])[] = [
   ],
   [
     'topics with a choice of their own',
-    root('userTopics', { ID: 'byId: lastUpdated', LAST_UPDATED: 'lastUpdated', TOPIC_NAME: 'topicName' }),
+    root('userTopics', { ID: 'byId: updatedAt', UPDATED_AT: 'updatedAt', TOPIC_NAME: 'topicName' }),
   ],
   [
     'groups in a group',
@@ -154,7 +158,7 @@ const LISTS: readonly (readonly [string, List])[] = [
 const page = async (who: Person, list: List, args: string): Promise<Json> =>
   list.of(await who.query(list.query().replace('%', args)));
 
-/** Reads a whole list in pages of two. @returns The ids, in the order of the list. */
+/** Reads a whole list in pages of two elements. @returns The ids, in the order of the list. */
 async function walk(list: List, orderBy: string, { backward }: { readonly backward: boolean }): Promise<string[]> {
   const ids: string[] = [];
   let place = '';
@@ -172,7 +176,10 @@ async function walk(list: List, orderBy: string, { backward }: { readonly backwa
   throw new Error('The list has no end');
 }
 
-/** Returns a sort key for a value: numbers unchanged, strings without case and diacritics, and -1 for null, which is first. */
+/**
+ * Returns a sort key for a value. Numbers are unchanged, and strings lose case and diacritics. Null becomes -1, which sorts
+ * first.
+ */
 function keyOf(node: Json): string | number {
   if (node === null) return -1;
   if (typeof node === 'object') return keyOf(Object.values(node)[0]);

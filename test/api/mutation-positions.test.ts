@@ -7,11 +7,11 @@ import { type Json, send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { operationBody, type Parameters, type Person } from '../helpers/person.ts';
 import { makeScene, type Names, type Scene } from '../helpers/scene.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
 import { channelOf, toTopic } from '../helpers/talk.ts';
 
-// Tests the log position of a write: the payload of the mutation must contain that of the event in the log.
+// Tests the log position in the payload of a mutation. It must be the position of the event that the mutation logged.
 
 const schema = buildSchema();
 
@@ -20,15 +20,16 @@ const SILENT = [
   ...['acknowledgeEvents', 'deleteEventQueue', 'fetchApiKey', 'regenerateApiKey'],
   ...['signIn', 'revokeSession', 'revokeOtherSessions'],
 ];
-/** Mutation whose payload contains a position with another meaning. */
+/** Mutation whose `position` is the start of its event queue, not the log position of a change. */
 const OTHER = 'registerEventQueue';
-/** Inputs that have an effect, for mutations whose usual calls have none in the order of this test. */
+/** Inputs with which mutations change something. After the earlier calls of this test, their usual calls change nothing. */
 const IN_EARNEST: Readonly<Record<string, (names: Names) => Parameters>> = {
   markChannelAsRead: ({ channelId }) => ({ channelId }),
-  markTopicAsRead: ({ channelId }) => ({ channelId, topic: 'unread' }),
+  markConversationAsRead: ({ conversationId }) => ({ conversationId }),
+  markTopicAsRead: ({ channelId }) => toTopic(channelId, 'unread'),
   removeAlertWords: () => ({ words: ['argo'] }),
-  setTopicVisibility: ({ channelId }) => ({ channelId, topic: 'another', visibility: 'MUTED' }),
-  updateUserSettingsDefaults: () => ({ twentyFourHourTime: true }),
+  setTopicVisibility: ({ channelId }) => ({ ...toTopic(channelId, 'another'), visibility: 'MUTED' }),
+  updateUserSettingsDefaults: () => ({ settings: { twentyFourHourTime: true } }),
 };
 /** Mutations that run first, because they have no effect after the owner has left the channel or hides their presence. */
 const FIRST = [...Object.keys(IN_EARNEST), 'updateMessageFlagsInNarrow', 'recordPresence'];
@@ -53,7 +54,7 @@ async function ask(who: Person, call: GraphQLCall, idempotencyKey?: string): Pro
   return data.done;
 }
 
-/** A reader of one queue of the owner. */
+/** A client that reads one queue of the owner. */
 class Ear {
   readonly #owner: Person;
   #queueId = '';
@@ -69,7 +70,7 @@ class Ear {
     this.#position = last_event_id;
   }
 
-  /** Reads the events since the previous call. @returns Their positions. */
+  /** Reads the events that arrived since the previous call. @returns Their positions. */
   async received(): Promise<number[]> {
     const events = await this.#owner.poll(this.#queueId, this.#position, { dontBlock: true });
     const positions: number[] = events.map(({ id }) => id);
@@ -78,7 +79,7 @@ class Ear {
   }
 }
 
-/** Each mutation is sent without an idempotency key, and under a key. Under the key, it is then repeated. */
+/** Ways in which each mutation is sent: without an idempotency key, and under a key. Under the key, it is then repeated. */
 const WAYS = ['without a key', 'under a key'];
 
 describe('the position in the payload of a mutation', () => {
@@ -92,33 +93,34 @@ describe('the position in the payload of a mutation', () => {
       await ear.open();
       scenes[name] = { scene, ear };
     }
-  }, 60_000);
+  });
   afterAll(() => service[Symbol.asyncDispose]());
 
-  async function lastId(realmId: number): Promise<number> {
-    const { lastId } = await service.app.db.eventCounter.findUniqueOrThrow({ where: { realmId } });
+  async function lastId(organizationId: number): Promise<number> {
+    const { lastId } = await service.app.db.eventCounter.findUniqueOrThrow({ where: { organizationId } });
     return Number(lastId);
   }
 
   /** Returns the position of the last event that has recipients. Null if there is none after `since`. */
-  async function lastEvent(realmId: number, since: number): Promise<number | null> {
+  async function lastEvent(organizationId: number, since: number): Promise<number | null> {
     const [row] = await service.app.db.$queryRaw<{ last: bigint | null }[]>`
-      SELECT max(id) AS last FROM event WHERE realm_id = ${realmId} AND id > ${since}
+      SELECT max(id) AS last FROM event WHERE realm_id = ${organizationId} AND id > ${since}
         AND (max_role IS NOT NULL OR channel_ids <> '{}' OR user_ids <> '{}' OR public_channel_id IS NOT NULL)`;
     return row?.last == null ? null : Number(row.last);
   }
 
-  /** Creates an unread message and an alert word, which later mutations need. */
+  /** Creates unread messages and an alert word, which later mutations need. */
   async function toBeDone({ owner, member, names }: Scene): Promise<void> {
     const message = { type: 'channel', to: names.channelId, topic: 'unread', content: 'unread' };
     await member.ok('POST', '/messages', message);
+    await member.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: 'unread' });
     await owner.ok('POST', '/users/me/alert_words', { alert_words: ['argo'] });
   }
 
   const told = new Set<string>();
   const counts = { heard: 0, null: 0 };
 
-  /** A mutation that is not repeated, because a deactivated user cannot send it again. */
+  /** The mutation that is not repeated, because it deactivates the user who sends it. */
   const LEAVES = 'deactivateOwnAccount';
   const isFirst = (name: string) => Number(FIRST.includes(name.slice('Mutation.'.length)));
   const mutations = Object.entries(GRAPHQL_CALLS)
@@ -136,12 +138,12 @@ describe('the position in the payload of a mutation', () => {
         : [{ operation: 'mutation', field, args: { input } } as const, ...calls]) {
         const said = JSON.stringify(call);
         const who = scene[call.as ?? 'owner'];
-        const before = await lastId(scene.realm.id);
+        const before = await lastId(scene.organization.id);
         const key = how === 'under a key' ? randomUUID() : undefined;
         const result = await ask(who, call, key);
         expect(result.code, `${said} ${JSON.stringify(result)}`).toBe(REFUSALS[call.field] && 'BAD_REQUEST');
         if (result.code !== undefined || field === OTHER) continue;
-        const last = await lastEvent(scene.realm.id, before);
+        const last = await lastEvent(scene.organization.id, before);
         expect(result.at, said).toBe(last);
         if (last === null) counts.null++;
         else told.add(call.field);
@@ -149,9 +151,9 @@ describe('the position in the payload of a mutation', () => {
         if (heard.length > 0) expect(heard.at(-1), said).toBeLessThanOrEqual(last ?? 0);
         if (last !== null && heard.at(-1) === last) counts.heard++;
         if (key === undefined || ignoresIdempotencyKey(fieldOf(schema, call)) || field === LEAVES) continue;
-        const after = await lastId(scene.realm.id);
+        const after = await lastId(scene.organization.id);
         expect(await ask(who, call, key), said).toEqual(result);
-        expect(await lastId(scene.realm.id), said).toBe(after);
+        expect(await lastId(scene.organization.id), said).toBe(after);
       }
     });
   });
@@ -166,26 +168,26 @@ describe('the position in the payload of a mutation', () => {
   });
 
   test('is separate for each mutation of an operation', async () => {
-    const { member, realm } = await organization({}, { on: service });
+    const { member, organization } = await createOrganization({}, { on: service });
     const query = `mutation ($a: CreateSavedSnippetInput!, $b: CreateSavedSnippetInput!, $c: DeleteDraftInput!) {
       a: createSavedSnippet(input: $a) { ... on CreateSavedSnippetPayload { position } }
       b: createSavedSnippet(input: $b) { ... on CreateSavedSnippetPayload { position again: position } }
       c: deleteDraft(input: $c) { __typename ... on DeleteDraftPayload { position } } }`;
-    const before = await lastId(realm.id);
+    const before = await lastId(organization.id);
     const { data } = await member.graphql(query, {
       ...{ a: { title: 'a', content: 'a' }, b: { title: 'b', content: 'b' }, c: { draftId: 1 } },
     });
     expect(data).toMatchObject({
       a: { position: before + 1 },
       b: { position: before + 2, again: before + 2 },
-      c: { __typename: 'BadRequestError' },
+      c: { __typename: 'NotFoundError' },
     });
   });
 
   test.for([undefined, 'sent once'])(
     'includes the further changes of a message, if there are any (under the key %s)',
     async (key) => {
-      const { owner } = await organization({}, { on: service });
+      const { owner } = await createOrganization({}, { on: service });
       const channelId = await channelOf(owner, 'deck', [owner]);
       // With this setting, the user automatically follows topics in which they write.
       await owner.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
@@ -202,7 +204,7 @@ describe('the position in the payload of a mutation', () => {
   );
 
   test('takes one statement while the event counter is locked, only if it is selected', async () => {
-    const { owner } = await organization({}, { on: service });
+    const { owner } = await createOrganization({}, { on: service });
     const statements = async (selection: string) => {
       const query = `mutation ($input: CreateSavedSnippetInput!) { createSavedSnippet(input: $input) {
         __typename ... on CreateSavedSnippetPayload { ${selection} } } }`;

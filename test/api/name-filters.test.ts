@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const QUERY = `query ($text: String) {
   users(nameContains: $text) { totalCount nodes { fullName } }
@@ -9,7 +9,7 @@ const QUERY = `query ($text: String) {
   userGroups(nameContains: $text) { totalCount nodes { name } }
 }`;
 
-/** Names, each with filters that match only it. */
+/** Names, each followed by filter texts that match only this name. */
 const MATCHING: readonly (readonly [string, ...string[]])[] = [
   ['Zoë Bramley', 'zoe bram', 'ZOË', 'zoe\u0308', 'bramley zoe', 'amley', 'oë b', 'zoe, bramley', '  zoe '],
   ['Marie-Paule d’Arc', 'paule', 'marie paule', 'paule-marie', "d'arc", 'darc', 'd’arc', 'e-p', 'arc paule'],
@@ -33,7 +33,7 @@ const MATCHING_NOTHING = [
 ];
 
 test('name filters of users, channels and groups ignore case, accents and the order of words, in any part of words', async () => {
-  const { owner, member } = await organization();
+  const { owner, member } = await createOrganization();
   for (const [name] of MATCHING) {
     await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
     await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
@@ -58,7 +58,7 @@ test('name filters of users, channels and groups ignore case, accents and the or
       expect(await named(text), text).toEqual([['users'], ['gone'], ['channels'], ['userGroups']]);
     }
   }
-  // Suggestions of searches list deactivated users by this filter.
+  // The suggestions of the search use this filter to list deactivated users.
   await member.ok('PATCH', '/settings', { full_name: 'Zoë Bramley' });
   await owner.ok('DELETE', `/users/${member.id}`);
   for (const text of ['zoe', 'bram zoe', 'mley']) {

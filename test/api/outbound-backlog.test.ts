@@ -1,15 +1,20 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { OutboundBacklog } from '../../src/platform/outbound-backlog.ts';
 import { open } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
+import type { Person } from '../helpers/person.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
+import { copyMessage } from '../helpers/talk.ts';
 
-/** Number of long messages that together exceed the network buffers and `LIMIT`, which is the largest backlog in bytes. */
+/**
+ * Number of long messages. Together they have 18 MB and so exceed the network buffers and `LIMIT`, which is the maximum backlog
+ * in bytes.
+ */
 const LONG_MESSAGES = 600;
 const LIMIT = 256 * 1024;
 
@@ -19,23 +24,25 @@ let people: Organization;
 beforeAll(async () => {
   service = await startInProcess();
   (service.app as { outboundBacklog: OutboundBacklog }).outboundBacklog = new OutboundBacklog(LIMIT);
-  people = await organization({}, { on: service });
-  const content = 'x'.repeat(9_900);
-  const fifty = Array.from({ length: 50 }, (_, i) => `m${i}: sendMessage(input: $input) { __typename }`).join(' ');
-  for (let sent = 0; sent < LONG_MESSAGES; sent += 50) {
-    const input = { to: { direct: [people.member.id] }, content };
-    await people.owner.graphql(`mutation ($input: SendMessageInput!) { ${fifty} }`, { input });
-  }
-}, 120_000);
+  people = await createOrganization({}, { on: service });
+  const message = { type: 'direct', to: [people.member.id], content: '字'.repeat(9_900) };
+  const { id } = await people.owner.ok('POST', '/messages', message);
+  await copyMessage(service, id, LONG_MESSAGES - 1);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
 const MANY = `/api/v1/messages?anchor=newest&num_before=${LONG_MESSAGES}&num_after=0&apply_markdown=false`;
+
+/** Requests `MANY` and reads only the head of the response. */
+const openMany = ({ headers }: Person) =>
+  // The connection is not used again: the system grows the buffer of a connection while a client reads from it.
+  open(service.url, { method: 'GET', path: MANY, headers: { ...headers, connection: 'close' } });
 
 test('an account that does not read its replies gets no further ones in either API, until it does', async () => {
   const { member, owner } = people;
   const unread: IncomingMessage[] = [];
   // The client has not read the body of this response yet, so it is part of the backlog.
-  unread.push(await open(service.url, { method: 'GET', path: MANY, headers: member.headers }));
+  unread.push(await openMany(member));
   const refused = await member.rest('GET', '/users/me');
   expect(refused).toMatchObject({
     status: 429,
@@ -46,15 +53,15 @@ test('an account that does not read its replies gets no further ones in either A
   expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMIT_HIT' } }]);
   expect(await owner.rest('GET', '/users/me')).toMatchObject({ status: 200 });
   for (const answer of unread) answer.resume();
-  await vi.waitFor(async () => expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 200 }), 20_000);
+  await expect.poll(() => member.rest('GET', '/users/me')).toMatchObject({ status: 200 });
 });
 
 test('aborted replies are no longer counted', async () => {
   const { member } = people;
-  const answer = await open(service.url, { method: 'GET', path: MANY, headers: member.headers });
+  const answer = await openMany(member);
   expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 429 });
   answer.destroy();
-  await vi.waitFor(async () => expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 200 }), 20_000);
+  await expect.poll(() => member.rest('GET', '/users/me')).toMatchObject({ status: 200 });
 });
 
 test('a connection that closes during authentication is neither counted nor kept', async () => {
@@ -69,16 +76,20 @@ test('a connection that closes during authentication is neither counted nor kept
   const head = Object.entries(member.headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const connection = connect(Number(port), hostname);
   await once(connection, 'connect');
-  // While the only database connection is in use, the service cannot look up the account, so the request waits.
+  const arrived = Promise.withResolvers<ServerResponse>();
+  const note = (message: unknown) => arrived.resolve((message as { response: ServerResponse }).response);
+  subscribe('http.server.request.start', note);
+  // While the test uses the only database connection, the service cannot look up the account, so the request waits.
   await service.app.db.$transaction(async (tx) => {
     await tx.$queryRaw`SELECT 1`;
     connection.write(`GET /api/v1/users/me HTTP/1.1\r\n${head.join('')}\r\n`);
-    await sleep(200);
+    const response = await arrived.promise;
     connection.destroy();
-    await sleep(200);
+    await once(response, 'close');
   });
-  await vi.waitFor(() => expect(late).toBe(1));
-  await vi.waitFor(() => expect(outboundBacklog.size).toBe(0));
+  unsubscribe('http.server.request.start', note);
+  await expect.poll(() => late).toBe(1);
+  await expect.poll(() => outboundBacklog.size).toBe(0);
   hold.mockRestore();
 });
 
@@ -95,7 +106,7 @@ test.for(['/docs', '/api/v1/openapi.json', '/static/generated/emoji/emoji_api.js
     const ofThese = end.mock.calls.filter((_, i) => (end.mock.contexts[i] as ServerResponse).req.url === path);
     const [first, second] = ofThese.map(([body]) => body as unknown);
     end.mockRestore();
-    // The service would copy a string for each response.
+    // If the body was a string, the service would copy it for each response.
     expect(first).toBeInstanceOf(Uint8Array);
     expect(second).toBe(first);
   },
@@ -120,7 +131,7 @@ test('the streams of an account over its total outbound backlog are closed with 
   await save(1);
   await socket.next('next');
   socket.stopReading();
-  // Sends 7 MB, which is less than the largest backlog of one stream.
+  // Sends 7 MB, which is less than the maximum backlog of one stream.
   for (let i = 0; i < 4; i++) await save(35).catch(() => {});
   socket.readOn();
   expect((await socket.closed).code).toBe(1013);

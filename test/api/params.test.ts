@@ -5,7 +5,7 @@ import * as params from '../../src/api/rest/params.ts';
 import { type Params, readerOf } from '../../src/api/rest/params.ts';
 import { ChatError } from '../../src/platform/errors.ts';
 
-/** Description of each parameter in these tests. It has no effect on reading. */
+/** Description of each parameter in these tests. It does not affect how parameters are read. */
 const SAID = { description: 'One of the tests.' };
 type Details = Partial<Parameters<typeof params.text>[1]>;
 const text = <S extends z.ZodType>(type: S, details: Details = {}) => params.text(type, { ...SAID, ...details });
@@ -13,9 +13,9 @@ const json = <S extends z.ZodType>(type: S) => params.json(type, SAID);
 const inPath = <S extends z.ZodType<number> | z.ZodType<string>>(type: S) => params.inPath(type, SAID);
 
 /**
- * Reads `sent` as the fields of a request to an endpoint with these parameters.
+ * Reads the parameters of an endpoint from the fields of a request (`sent`).
  *
- * @param slots Values of the path slots.
+ * @param slots Values of the variables in the path.
  * @throws {ChatError} If a value is missing or invalid.
  */
 function read(params: Params, sent: Record<string, string> | [string, string][], slots: Record<string, string> = {}) {
@@ -23,7 +23,7 @@ function read(params: Params, sent: Record<string, string> | [string, string][],
   return readerOf(params, Object.keys(slots))(Object.values(slots), fields);
 }
 
-/** Returns the code, message and data of the error with which these fields are refused. */
+/** Reads fields that must be refused. @returns The code, message and data of the error. */
 function refusal(params: Params, sent: Record<string, string>, slots: Record<string, string> = {}) {
   try {
     read(params, sent, slots);

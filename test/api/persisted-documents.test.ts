@@ -11,7 +11,7 @@ import { webSocketClient } from '../helpers/events.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Json, send } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { type Served, startService } from '../helpers/service.ts';
 
 const ME = '{ viewer { fullName } }';
@@ -21,7 +21,7 @@ const SAVE = `mutation { createSavedSnippet(input: { title: "t", content: "c" })
 const idOf = (document: string) => createHash('sha256').update(document).digest('hex');
 const UNKNOWN = idOf('nothing');
 
-/** Writes a file that contains documents by id. @returns Its path. */
+/** Writes a JSON file that contains GraphQL documents by id. @returns Its path. */
 function fileOf(content: unknown): string {
   const path = join(newDataDir(), 'documents.json');
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -82,8 +82,8 @@ describe('together with other documents', () => {
   let member: Person;
   beforeAll(async () => {
     server = await startService({ env: { PERSISTED_DOCUMENTS: FILE() } });
-    ({ member } = await organization({}, { on: server }));
-  }, 60_000);
+    ({ member } = await createOrganization({}, { on: server }));
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   test.for(WAYS)('a document can be referred to by its hash %s', async ([, ask]) => {
@@ -128,7 +128,8 @@ describe('together with other documents', () => {
   );
 
   /**
-   * Requests as each client sends them: `first` for a document that the service does not have yet, `again` for one that it has.
+   * Requests as each client sends them: `first` for a document that the service has not stored yet, `again` for one that it has
+   * stored.
    */
   const CLIENTS = {
     'Apollo Client': {
@@ -242,8 +243,8 @@ describe('exclusively', () => {
   let member: Person;
   beforeAll(async () => {
     server = await startService({ env: { PERSISTED_DOCUMENTS: FILE(), PERSISTED_DOCUMENTS_ONLY: 'on' } });
-    ({ member } = await organization({}, { on: server }));
-  }, 60_000);
+    ({ member } = await createOrganization({}, { on: server }));
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   test.for(WAYS)('no other document runs %s', async ([, ask]) => {

@@ -7,17 +7,19 @@ import { globalId } from '../helpers/global-ids.ts';
 import { type Json, type Reply, send } from '../helpers/http.ts';
 import { basic, type Person, type Visitor } from '../helpers/person.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { type Served, startService } from '../helpers/service.ts';
 
-/** The limits that src/api/README.md documents, with numbers that a test can reach. */
+/**
+ * Rate limits, as src/api/README.md documents them, with numbers that a test can reach: requests per user and per IP address.
+ */
 const PER_USER = 6;
 const PER_IP = 3;
 
 let server: Served;
 let people: Organization;
 
-/** Configuration of a provider of video calls. Browsers are redirected to it, but no test sends a request to it. */
+/** Configuration of a provider of video calls. The service redirects browsers to it, but no test sends it a request. */
 const PROVIDER = {
   ...{ VIDEO_PROVIDER_CLIENT_ID: 'id', VIDEO_PROVIDER_CLIENT_SECRET: 'secret' },
   VIDEO_PROVIDER_AUTHORIZE_URL: 'https://video.example/authorize',
@@ -29,12 +31,15 @@ beforeAll(async () => {
   const limits = { RATE_LIMIT_PER_USER: String(PER_USER), RATE_LIMIT_PER_IP: String(PER_IP) };
   const env = { ...limits, ...PROVIDER, TRUST_PROXY: '1' };
   server = await startService({ env });
-  people = await organization({}, { on: server });
-}, 60_000);
+  people = await createOrganization({}, { on: server });
+});
 afterAll(() => server[Symbol.asyncDispose]());
 
 let addresses = 0;
-/** Options for a request from another client address, which a proxy in front of the service adds. */
+/**
+ * Returns options for a request from another client address. The address is in the header that a proxy in front of the service
+ * adds.
+ */
 const from = (address = `192.0.2.${++addresses}`) => ({ headers: { 'x-forwarded-for': address } });
 
 const remaining = ({ headers }: { headers: Reply['headers'] }) => Number(headers['x-ratelimit-remaining']);
@@ -53,8 +58,8 @@ test('every reply contains the remaining requests; beyond them: 429, code, retry
   const before = Date.now() / 1000;
   const replies = [
     await member.rest('GET', '/users/me'),
-    // Requests that are refused because of parameters, unknown objects or permissions count too, because requests are counted
-    // before they are checked.
+    // Requests also count if they are refused because of parameters, unknown objects or permissions. The service counts them
+    // before it checks them.
     await member.rest('GET', '/users/me/subscriptions', { include_subscribers: 'maybe' }),
     await member.rest('GET', '/users/2000000000'),
     await member.rest('PATCH', '/realm', { name: 'mine' }),
@@ -79,7 +84,7 @@ test('every reply contains the remaining requests; beyond them: 429, code, retry
 });
 
 test('a redirect contains them, too', async () => {
-  const { member } = await organization({}, { on: server });
+  const { member } = await createOrganization({}, { on: server });
   const reply = await member.rest('GET', '/calls/videoprovider/register');
   expect([reply.status, remaining(reply)]).toEqual([302, PER_USER - 1]);
 });
@@ -108,7 +113,7 @@ test('counts an account once across REST, GraphQL over HTTP, event streams and s
     expect(await ask(administrator, query)).toMatchObject({
       status: 429,
       headers: { 'retry-after': expect.stringMatching(/^\d+$/), 'x-ratelimit-remaining': '0' },
-      body: { errors: [{ extensions: { code: 'RATE_LIMIT_HIT', 'retry-after': expect.any(Number) } }] },
+      body: { errors: [{ extensions: { code: 'RATE_LIMIT_HIT', retryAfterSeconds: expect.any(Number) } }] },
     });
     await expect(overSocket()).rejects.toMatchObject([{ extensions: { code: 'RATE_LIMIT_HIT' } }]);
     const refused = await ask(administrator, query, { accept: 'text/event-stream' });
@@ -119,7 +124,7 @@ test('counts an account once across REST, GraphQL over HTTP, event streams and s
 });
 
 test("counts a bot's requests for its owner, over every transport, whatever the number of bots", async () => {
-  const { owner, administrator, moderator, guest } = await organization({}, { on: server });
+  const { owner, administrator, moderator, guest } = await createOrganization({}, { on: server });
   const botOf = async (person: Person, name: string) => {
     const { email, api_key } = await person.ok('POST', '/bots', { full_name: name, short_name: name });
     return person.as(basic(email, api_key));
@@ -140,7 +145,7 @@ test("counts a bot's requests for its owner, over every transport, whatever the 
   for (const one of [first, second, moderator]) expect((await one.rest('GET', '/users/me')).status).toBe(429);
   expect((await guest.rest('GET', '/users/me')).status).toBe(200);
 
-  // From the change of owner on, requests of the bot count for the new owner.
+  // After the bot's owner has changed, requests of the bot count for the new owner.
   const bot = await botOf(owner, 'three');
   const { user_id } = await bot.ok('GET', '/users/me');
   await owner.ok('PATCH', `/bots/${user_id}`, { bot_owner_id: administrator.id });
@@ -148,7 +153,7 @@ test("counts a bot's requests for its owner, over every transport, whatever the 
   expect(remaining(await owner.rest('GET', '/users/me'))).toBe(PER_USER - 4);
 });
 
-/** Functions that send an operation, by transport. They resolve with its result, which can be a refusal. */
+/** Functions that send a GraphQL operation, by transport. They resolve with its result, which can be a refusal. */
 const DOORS: Readonly<
   Record<string, (who: Visitor, query: string, headers?: Record<string, string>) => Promise<Json>>
 > = {
@@ -174,12 +179,12 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
     `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: sendMessage(input: { to: { direct: ["${globalId('User', to)}"] }, content: "${count}" }) { __typename }`).join(' ')} }`;
 
   test('counts one request per root field, and executes nothing if fewer are left', async () => {
-    const { member, owner } = await organization({}, { on: server });
+    const { member, owner } = await createOrganization({}, { on: server });
     const sent = await operate(member, sending(owner.id, 4));
     expect(sent.extensions).toMatchObject({ cost: { charged: 4 }, rateLimit: { limit: PER_USER, remaining: 2 } });
     const refused = await operate(member, sending(owner.id, 3));
     expect(refused).toMatchObject({
-      errors: [{ extensions: { code: 'RATE_LIMIT_HIT', 'retry-after': expect.any(Number) } }],
+      errors: [{ extensions: { code: 'RATE_LIMIT_HIT', retryAfterSeconds: expect.any(Number) } }],
     });
     expect(refused).not.toHaveProperty('data');
     // An operation that is refused because of its size counts as one request. A smaller operation can still run.
@@ -191,7 +196,7 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
   });
 
   test('counts root fields as executed: with expanded fragments, and without skipped fields', async () => {
-    const { member } = await organization({}, { on: server });
+    const { member } = await createOrganization({}, { on: server });
     const register = 'registerEventQueue(input: {}) { __typename }';
     const { extensions } = await operate(
       member,
@@ -227,7 +232,7 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
     ['is too large', `{ ${'a '.repeat(10_000)}}`],
     ['costs too much', `{ ${'users(first: 100) { nodes { groups(first: 100) { nodes { id } } } }'} }`],
   ])('counts one that %s as a request of its sender, and parses none if no budget is left', async ([, document]) => {
-    const { member } = await organization({}, { on: server });
+    const { member } = await createOrganization({}, { on: server });
     const { headers } = from();
     for (const [who, limit] of [
       [people.anonymous, PER_IP],
@@ -245,7 +250,7 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
   });
 
   test('counts introspection by the requested fields, for each alias again', async () => {
-    const { member } = await organization({}, { on: server });
+    const { member } = await createOrganization({}, { on: server });
     const charged = async (query: string, by: Visitor = member) => {
       const { data, extensions } = await operate(by, query, from().headers);
       expect(data).toBeDefined();
@@ -307,7 +312,7 @@ const UNREADABLE = [
 ].map(({ what, ...sent }) => [what, { ...sent, method: 'body' in sent ? 'POST' : 'GET' }] as const);
 
 test.for(UNREADABLE)('counts a request that is %s, and parses none if no budget is left', async ([, sent]) => {
-  const { member } = await organization({}, { on: server });
+  const { member } = await createOrganization({}, { on: server });
   for (const [who, limit] of [
     [people.anonymous, PER_IP],
     [member, PER_USER],
@@ -390,24 +395,26 @@ test('files have a separate limit, twenty times as high', async () => {
 
 test('a form of half a million fields from an anonymous client does not delay other requests', async () => {
   const body = 'a&'.repeat(2 ** 19);
-  const startedAt = performance.now();
-  const sent = {
-    method: 'POST',
-    path: '/api/v1/fetch_api_key',
-    headers: { ...people.anonymous.headers, ...URL_ENCODED },
-  };
-  const { status } = await send(people.anonymous.url, {
-    ...sent,
-    headers: { ...sent.headers, ...from().headers },
-    body,
-  });
-  expect(status).toBe(400);
-  // A previous version took several seconds to parse these documents, while all other requests waited.
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  const durations = [];
+  // Compares the fastest of several requests, because other processes can delay some of them.
+  for (let i = 0; i < 3; i++) {
+    const startedAt = performance.now();
+    const headers = { ...people.anonymous.headers, ...URL_ENCODED, ...from().headers };
+    const { status } = await send(people.anonymous.url, {
+      method: 'POST',
+      path: '/api/v1/fetch_api_key',
+      headers,
+      body,
+    });
+    durations.push(performance.now() - startedAt);
+    expect(status).toBe(400);
+  }
+  // A slow parser would take several seconds for this form, while all other requests wait.
+  expect(Math.min(...durations)).toBeLessThan(1_000);
 });
 
 test('returns the charge of an operation in the field rateLimit', async () => {
-  const { member } = await organization({}, { on: server });
+  const { member } = await createOrganization({}, { on: server });
   const { body } = await ask(member, '{ a: rateLimit { charged remaining } b: rateLimit { charged } }');
   expect(body.data).toEqual({ a: { charged: 1, remaining: PER_USER - 1 }, b: { charged: 1 } });
 });
@@ -480,7 +487,7 @@ test('health checks do not count', async () => {
 });
 
 test('replies without limits contain no limit headers', async () => {
-  const { member, anonymous } = await organization();
+  const { member, anonymous } = await createOrganization();
   for (const who of [member, anonymous]) {
     expect((await who.rest('GET', '/users/me')).headers).not.toHaveProperty('x-ratelimit-limit');
   }
@@ -496,7 +503,7 @@ describe('the address', () => {
     expect(addressOf(origin('10.0.0.1', '192.0.2.1'), 0)).toBe('10.0.0.1');
     expect(addressOf(origin('10.0.0.1', '192.0.2.9, 192.0.2.1'), 1)).toBe('192.0.2.1');
     expect(addressOf(origin('10.0.0.1', '192.0.2.9, 192.0.2.1, 10.0.0.2'), 2)).toBe('192.0.2.1');
-    // The header has fewer entries than there are proxies, or an invalid one. The request has then bypassed the proxies.
+    // If the header has fewer entries than there are proxies, or an invalid one, the request has bypassed the proxies.
     expect(addressOf(origin('10.0.0.1', '192.0.2.1'), 2)).toBe('10.0.0.1');
     expect(addressOf(origin('10.0.0.1', 'unknown'), 1)).toBe('10.0.0.1');
     expect(addressOf(origin('10.0.0.1'), 1)).toBe('10.0.0.1');

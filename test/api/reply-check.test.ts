@@ -34,9 +34,9 @@ describe('the check of REST replies', () => {
   });
 
   it('covers what types cannot: a handler that returns another type does not compile', () => {
-    // @ts-expect-error: a name is a text
+    // @ts-expect-error: the declared type of `name` is a text
     expect(endpoint({ ...declared, handle: async () => ({ ships: [{ name: 7 }] }) })).toBeDefined();
-    // @ts-expect-error: nothing is declared, so nothing is returned
+    // @ts-expect-error: no reply is declared, so none can be returned
     expect(endpoint({ ...declared, reply: {}, handle: async () => ({ ships: [] }) })).toBeDefined();
   });
 

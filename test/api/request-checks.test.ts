@@ -4,15 +4,15 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerBare, retryAfterHeader } from '../../src/api/bare-answer.ts';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { EventStream } from '../helpers/events.ts';
 import { send } from '../helpers/http.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { multipart } from '../helpers/multipart.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// Tests the checks of HTTP requests that run before an endpoint reads its parameters.
+// Tests the checks that the service makes on an HTTP request before an endpoint reads its parameters.
 
 let service: InProcess;
 let member: Person;
@@ -20,7 +20,7 @@ let owner: Person;
 
 beforeAll(async () => {
   service = await shareInProcess();
-  ({ member, owner } = await organization({}, { on: service }));
+  ({ member, owner } = await createOrganization({}, { on: service }));
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -36,6 +36,8 @@ const UNREADABLE: readonly (readonly [title: string, headers: Record<string, str
   ['JSON', { 'content-type': 'application/json' }, '{"drafts": []}'],
   ['JSON with a charset', { 'content-type': 'application/json; charset=utf-8' }, '{"drafts": []}'],
   ['JSON of another type', { 'content-type': 'application/vnd.api+json' }, '{"drafts": []}'],
+  ['a form in JSON', { 'content-type': FORM }, ' {"drafts": []}'],
+  ['a form in a JSON array', { 'content-type': FORM }, '[]'],
   ['text', { 'content-type': 'text/plain' }, PLAIN],
   ['a body without a type', {}, PLAIN],
   ['a body with an empty type', { 'content-type': '' }, PLAIN],
@@ -53,7 +55,9 @@ const UNREADABLE: readonly (readonly [title: string, headers: Record<string, str
   ['a form in UTF-16', { 'content-type': `${FORM}; charset="UTF-16"` }, Buffer.from(PLAIN, 'utf16le')],
 ];
 
-/** Sends a request head and a body on a new connection. @returns All that the server sends until the connection closes. */
+/**
+ * Sends a request head and a body on a new connection. @returns Everything that the server sends until the connection closes.
+ */
 async function raw(lines: readonly string[], body: string | Buffer = ''): Promise<string> {
   const { port } = new URL(service.url);
   const socket = connect(Number(port), '127.0.0.1');
@@ -63,7 +67,7 @@ async function raw(lines: readonly string[], body: string | Buffer = ''): Promis
   return text(socket);
 }
 
-/** Sends a request with chunked transfer encoding. The body is one chunk. */
+/** Sends a request whose body has chunked transfer encoding. The body is one chunk. */
 function inPieces(path: string, headers: Readonly<Record<string, string>>, body: string | Buffer): Promise<string> {
   const lines = Object.entries({ ...member.headers, ...headers }).map(([name, value]) => `${name}: ${value}`);
   const bytes = Buffer.from(body);
@@ -78,7 +82,7 @@ describe('an unreadable body', () => {
       415,
       { result: 'error', code: 'BAD_REQUEST', msg: expect.stringMatching(/^The request body must /) },
     ]);
-    // The body has chunked encoding, and the head does not state its length.
+    // The body has chunked encoding, so the head does not state its length.
     const chunked = { ...headers, 'transfer-encoding': 'chunked' };
     expect((await ask('POST', '/api/v1/drafts', chunked)).status).toBe(200);
     expect((await inPieces('/api/v1/drafts', chunked, body)).slice(0, 12)).toBe('HTTP/1.1 415');
@@ -186,7 +190,7 @@ describe('a path with empty segments', () => {
     ['//graphql?query={__typename}', 200],
     ['//docs', 200],
     ['//healthz', 200],
-    // Slashes within a path slot are preserved, and empty path segments are not removed.
+    // Slashes in the value of a path variable are preserved, and empty path segments are not removed.
     ['/api/v1/users//me', 404],
     ['/api/v1/users/me//', 404],
     ['//api/v1', 404],
@@ -248,7 +252,7 @@ describe('the avatar of a user by email address', () => {
 
   test('is a neutral image for unknown addresses, and for clients without credentials', async () => {
     const anonymous = { host: member.host };
-    const other = await organization({}, { on: service });
+    const other = await createOrganization({}, { on: service });
     for (const address of [
       'nobody@dock.example',
       other.owner.email,

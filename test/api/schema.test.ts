@@ -3,21 +3,25 @@ import {
   type GraphQLNamedType,
   type GraphQLObjectType,
   getNamedType,
+  getNullableType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
+  isListType,
   isNonNullType,
   isObjectType,
   isUnionType,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { projectionOptionsOf } from '../../src/api/graphql/schema/event-projections.ts';
 import { registeredEventTypes } from '../../src/api/graphql/schema/event-types.ts';
 import { definedEvents } from '../../src/events/define.ts';
 import { ERROR_CODES } from '../../src/platform/errors.ts';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { emptyGroups } from '../../src/server/registration/empty-groups.ts';
+import { routes, STATE_GROUPS } from '../../src/server/registries/features.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const schema = buildSchema();
 const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith('__'));
@@ -27,7 +31,7 @@ const implementing = (name: string) => {
   return schema.getPossibleTypes(type);
 };
 
-/** Returns whether the objects of a type are rows, which are loaded with the permissions of the viewer. */
+/** Returns whether the objects of a GraphQL type are database rows, which are loaded with the permissions of the viewer. */
 const isEntity = (type: GraphQLNamedType) =>
   type.extensions['pothosPrismaModel'] !== undefined || implementing('Node').includes(type as GraphQLObjectType);
 
@@ -96,7 +100,7 @@ describe('mutations', () => {
       // A mutation without parameters has no input type.
       const inputs = TELLS_ITSELF.has(name) ? [] : [`input: ${title}Input!`];
       expect(field.args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual(inputs);
-      expect(String(field.type)).toBe(`${title}Result!`);
+      expect(String(field.type)).toBe(`${title}Result`);
       const result = getNamedType(field.type);
       if (!isUnionType(result)) throw new Error(`${result.name} is no union`);
       const [payloads, errors] = [`${title}Payload`, 'ServiceError'].map((wanted) =>
@@ -106,7 +110,7 @@ describe('mutations', () => {
       );
       expect(payloads).toHaveLength(1);
       expect(errors?.map((type) => type.name)).toEqual(
-        expect.arrayContaining(['BadRequestError', 'RequestTimeoutError']),
+        expect.arrayContaining(['ValidationError', 'NotFoundError', 'ForbiddenError', 'ConflictError']),
       );
       expect(result.getTypes()).toHaveLength(1 + (errors?.length ?? 0));
     },
@@ -125,9 +129,13 @@ describe('connections', () => {
       .filter((field) => getNamedType(field.type).name.endsWith('Connection'))
       .map((field) => ({ parent: type.name, field })),
   );
-  /** Returns a document that selects a connection. @throws {Error} If the parent type is not covered here. */
-  const reach = (parent: string, { name }: GraphQLField<unknown, unknown>, args: string): string => {
-    const itself = `${name}(${args}) { pageInfo { hasNextPage } }`;
+  /**
+   * Returns a document that selects a connection field once with each of the given arguments.
+   *
+   * @throws {Error} If this function does not support the parent type.
+   */
+  const reach = (parent: string, { name }: GraphQLField<unknown, unknown>, ...args: readonly string[]): string => {
+    const itself = args.map((each, i) => `a${i}: ${name}(${each}) { pageInfo { hasNextPage } }`).join(' ');
     if (parent === 'Query') return `{ ${itself} }`;
     if (parent === 'Channel') return `{ channels(first: 1) { edges { node { ${itself} } } } }`;
     if (parent === 'User') return `{ viewer { ${itself} } }`;
@@ -141,7 +149,7 @@ describe('connections', () => {
     expect(connections.map(({ parent, field }) => `${parent}.${field.name}`)).toEqual(
       expect.arrayContaining(['Query.users', 'Query.channels', 'Query.drafts', 'Channel.subscribers']),
     );
-    // The field of a connection is nullable, so that its refusal does not affect other fields.
+    // The field of a connection is nullable. If it is refused, other fields are therefore not affected.
     for (const { parent, field } of connections) {
       expect([parent, field.name, isNonNullType(field.type)]).toEqual([parent, field.name, false]);
       expect(field.args.map(({ name }) => name)).toEqual(expect.arrayContaining(['first', 'last', 'after', 'before']));
@@ -149,7 +157,7 @@ describe('connections', () => {
   });
 
   test('give at most a hundred rows, or the documented number, and accept only their own cursors', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const { id: to } = await owner.ok('POST', '/channels/create', { name: 'here', subscribers: [owner.id] });
     await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'topic', content: 'hello' });
     const cursors = [
@@ -165,12 +173,12 @@ describe('connections', () => {
       '9'.repeat(5000),
     ].map((text) => JSON.stringify(Buffer.from(text).toString('base64url')));
     for (const { parent, field } of connections) {
-      for (const args of ['first: 100', 'last: 100', 'first: 0', 'after: null', 'before: null, first: null']) {
-        expect([args, (await owner.graphql(reach(parent, field, args))).errors]).toEqual([args, undefined]);
-      }
+      const right = ['first: 100', 'last: 100', 'first: 0', 'after: null', 'before: null, first: null'];
+      const { errors: none } = await owner.graphql(reach(parent, field, ...right));
+      expect([parent, field.name, none]).toEqual([parent, field.name, undefined]);
       const max = Number(/at most ([\d,]+) per page/.exec(field.description ?? '')?.[1]?.replace(',', '') ?? 100);
       const wrong = [`first: ${max + 1}`, `last: ${max + 1}`, 'first: -1', 'last: -1', 'first: 2147483647'];
-      for (const args of [...wrong, ...cursors.flatMap((cursor) => [`after: ${cursor}`, `before: ${cursor}`])]) {
+      for (const args of wrong) {
         const { errors } = await owner.graphql(reach(parent, field, args));
         const codes = errors?.map(({ extensions }) => extensions.code);
         expect([parent, field.name, args, codes]).toEqual([
@@ -180,35 +188,37 @@ describe('connections', () => {
           [expect.stringMatching(/^(BAD_REQUEST|DOCUMENT_LIMIT_EXCEEDED)$/)],
         ]);
       }
+      // A wrong cursor causes an error only in its own field, so one document can contain all of them.
+      const foreign = cursors.flatMap((cursor) => [`first: 1, after: ${cursor}`, `first: 1, before: ${cursor}`]);
+      const { errors } = await owner.graphql(reach(parent, field, ...foreign));
+      const refused = errors?.map(({ path, extensions }) => [path.at(-1), extensions.code]).toSorted();
+      expect([parent, field.name, refused]).toEqual([
+        parent,
+        field.name,
+        foreign.map((_, i) => [`a${i}`, 'BAD_REQUEST']).toSorted(),
+      ]);
     }
   });
 });
 
 test('node(id) finds every type of node, and treats an invalid id as unknown', async () => {
-  const { owner } = await organization();
+  const { owner } = await createOrganization();
   const id = Buffer.from(`User:${owner.id}`).toString('base64');
-  const node = async (of: string) => (await owner.query('query ($id: ID!) { node(id: $id) { id } }', { id: of })).node;
-  expect(await node(id)).toEqual({ id });
+  /** Returns the objects with these ids, each read by a separate `node` field. */
+  const nodes = async (ids: readonly string[]): Promise<unknown[]> => {
+    const variables = Object.fromEntries(ids.map((each, i) => [`v${i}`, each]));
+    const fields = ids.map((_, i) => `a${i}: node(id: $v${i}) { id }`).join(' ');
+    const document = `query (${ids.map((_, i) => `$v${i}: ID!`).join(', ')}) { ${fields} }`;
+    return Object.values(await owner.query(document, variables));
+  };
+  const encoded = (texts: readonly string[]) => texts.map((text) => Buffer.from(text).toString('base64'));
+  expect(await nodes([id])).toEqual([{ id }]);
+  const wrong = ['abc', '1.5', '0', '-1', '01', '1e3', '1:2', '', ' 1', '2147483648', '9'.repeat(400), '\0', '１'];
   for (const type of implementing('Node').map(({ name }) => name)) {
-    for (const text of [
-      'abc',
-      '1.5',
-      '0',
-      '-1',
-      '01',
-      '1e3',
-      '1:2',
-      '',
-      ' 1',
-      '2147483648',
-      '9'.repeat(400),
-      '\0',
-      '１',
-    ]) {
-      expect(await node(Buffer.from(`${type}:${text}`).toString('base64'))).toBe(null);
-    }
+    const found = await nodes(encoded(wrong.map((text) => `${type}:${text}`)));
+    expect([type, found]).toEqual([type, wrong.map(() => null)]);
   }
-  for (const text of [
+  const strange = [
     '',
     'User',
     ':1',
@@ -218,15 +228,17 @@ test('node(id) finds every type of node, and treats an invalid id as unknown', a
     'constructor:1',
     'Query:1',
     'Subscription:1',
-  ]) {
-    expect(await node(Buffer.from(text).toString('base64'))).toBe(null);
-  }
-  for (const text of ['%%%', '💩', 'x'.repeat(10_000), String(owner.id), `${id}=`, `${id}\n`]) await node(text);
+  ];
+  expect(await nodes(encoded(strange))).toEqual(strange.map(() => null));
+  await nodes(['%%%', '💩', 'x'.repeat(10_000), String(owner.id), `${id}=`, `${id}\n`]);
 });
 
 describe('the GraphQL equivalents of REST endpoints', () => {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
-  /** Returns the fields that an equivalent of an endpoint refers to: `sendMessage`, `Channel.topics` or `user(by:)`. */
+  /**
+   * Returns the GraphQL fields that the equivalent of a REST endpoint names, for example `sendMessage`, `Channel.topics` or
+   * `user(by:)`.
+   */
   const fieldsOf = (twin: string): GraphQLField<unknown, unknown>[] => {
     const [, type, name = '', argument] = /^(?:(\w+)\.)?(\w+)(?:\((\w+):\))?$/.exec(twin) ?? [];
     const owners = type === undefined ? roots : objects.filter((object) => object.name === type);
@@ -247,13 +259,65 @@ describe('the GraphQL equivalents of REST endpoints', () => {
     expect(missing).toEqual([]);
   });
 
+  const mutations = new Set<unknown>(Object.values(schema.getMutationType()?.getFields() ?? {}));
+  const isList = ({ type }: GraphQLField<unknown, unknown>) =>
+    isListType(getNullableType(type)) || getNamedType(type).name.endsWith('Connection');
+  /** Whether a field of a reply is an array, or an object with arbitrary keys. */
+  const isListInReply = (field: z.ZodType): boolean =>
+    field instanceof z.ZodOptional || field instanceof z.ZodNullable
+      ? isListInReply(field.unwrap() as z.ZodType)
+      : field instanceof z.ZodArray || field instanceof z.ZodRecord;
+
+  test('are mutations, for every endpoint that changes something', () => {
+    /** Endpoints with another method than GET that change nothing. */
+    const reading = ['POST /messages/render'];
+    const wrong = routes
+      .filter(({ method }) => method !== 'GET')
+      .filter(({ equivalents }) => !equivalents.flatMap(fieldsOf).some((field) => mutations.has(field)));
+    expect(wrong.map(({ method, path }) => `${method} ${path}`)).toEqual(reading);
+  });
+
+  test('are lists, for every endpoint that reads a list', () => {
+    /** Endpoints whose list has another form in GraphQL, with that form. */
+    const others = {
+      'GET /events': 'a subscription, which returns one event after the other',
+      'GET /server_settings': 'fields for the ways to sign in',
+    };
+    const wrong = routes
+      .filter(({ method, reply }) => method === 'GET' && Object.values(reply).some(isListInReply))
+      .filter(({ equivalents }) => !equivalents.flatMap(fieldsOf).some(isList));
+    expect(wrong.map(({ method, path }) => `${method} ${path}`)).toEqual(Object.keys(others));
+  });
+
+  test('exist for every group of the state that a registration returns', () => {
+    const fields: Readonly<Record<string, readonly string[]>> = {
+      ...{ alert_words: ['alertWords'], channel_folders: ['channelFolders'], drafts: ['drafts'] },
+      ...{ custom_profile_fields: ['customProfileFields'], default_streams: ['Channel.isDefault'] },
+      message: ['User.unreadCounts', 'subscriptions', 'directConversations', 'messages'],
+      ...{ muted_topics: ['userTopics'], user_topic: ['userTopics'], navigation_views: ['navigationViews'] },
+      ...{ presence: ['presences'], realm: ['organization', 'serverSettings'], realm_bot: ['ownBots'] },
+      ...{ realm_domains: ['organizationDomains'], realm_emoji: ['customEmoji'], realm_user: ['viewer', 'users'] },
+      ...{ realm_user_groups: ['userGroups'], realm_user_settings_defaults: ['userSettingsDefaults'] },
+      ...{ recent_private_conversations: ['directConversations'], reminders: ['reminders'] },
+      ...{ saved_snippets: ['savedSnippets'], scheduled_messages: ['scheduledMessages'] },
+      ...{ starred_messages: ['User.starredMessages'], stream: ['channels'], subscription: ['subscriptions'] },
+      ...{ user_settings: ['ownSettings'], user_status: ['User.status'], video_calls: ['hasVideoCallToken'] },
+    };
+    // Groups of features that the service does not have are empty.
+    const groups = new Set(STATE_GROUPS.filter((group) => !emptyGroups.includes(group)).map(({ name }) => name));
+    expect(Object.keys(fields).toSorted()).toEqual([...groups].toSorted());
+    const unknown = Object.entries(fields).filter(([, names]) => names.some((name) => fieldsOf(name).length === 0));
+    expect(unknown).toEqual([]);
+  });
+
   test('are all root fields, except those for what REST solves differently', () => {
     const told = new Set(routes.flatMap(({ equivalents }) => equivalents.flatMap(fieldsOf)));
     const alone = roots.flatMap((root) => Object.values(root?.getFields() ?? {}).filter((field) => !told.has(field)));
-    // These fields have no REST endpoint: ids, lists and suggestions of GraphQL, the limits that REST sends in headers, and the
-    // page of an emailed link.
+    // These GraphQL fields have no equivalent REST endpoint: ids, lists, suggestions, limits that REST sends in headers, the
+    // page to which an emailed link leads, and what REST does with a narrow.
     expect(alone.map(({ name }) => name).toSorted()).toEqual([
-      ...['confirmEmailChange', 'directConversations', 'node', 'nodes', 'rateLimit', 'suggestions'],
+      ...['confirmEmailChange', 'directConversations', 'markConversationAsRead', 'node', 'nodes', 'rateLimit'],
+      ...['suggestions', 'topic', 'topics'],
     ]);
   });
 });

@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { type Json, open } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// Tests where a subscription starts, and which positions clients receive, regardless of the fields that they select.
+// Tests at which event a subscription starts, and which positions clients receive. Both must not depend on the selected fields.
 
 const TITLES = '... on SavedSnippetAddedEvent { savedSnippet { title } }';
 const EVENTS = `subscription ($queueId: String!, $after: LongId) {
   renamed: events(queueId: $queueId, after: $after) { __typename ${TITLES} } }`;
 const EVENT_TYPES = { fetch_event_types: [], event_types: ['saved_snippets'] };
 
-/** Creates an event with a title, which all queues of the user receive. */
+/** Creates a saved snippet with this title. All queues of the user receive the event about it. */
 const say = (person: Person, title: string) => person.ok('POST', '/saved_snippets', { title, content: 'c' });
 
-/** Registers a queue and creates events with these titles. @returns The queue id, and the event ids in order. */
+/** Registers a queue and creates events with these titles. @returns The id of the queue, and the ids of the events in order. */
 async function queueWith(person: Person, ...titles: string[]) {
   const { queue_id: queueId } = await person.register(EVENT_TYPES);
   for (const title of titles) await say(person, title);
@@ -25,7 +25,7 @@ async function queueWith(person: Person, ...titles: string[]) {
 
 const titleOf = (result: Json) => result.data.renamed.savedSnippet?.title;
 
-/** Subscribes over a socket. @returns The first result that is no heartbeat, or the extensions of the error. */
+/** Subscribes over a socket. @returns The first result that is not a heartbeat, or the extensions of the error. */
 async function firstOverSocket(socket: RawSocket, variables: object): Promise<Json> {
   socket.subscribe('1', EVENTS, variables);
   for (;;) {
@@ -54,7 +54,7 @@ async function* resultsOf(person: Person, variables: object, headers: Readonly<R
 
 describe('every event contains its position beside the data', () => {
   test.concurrent('over a WebSocket', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { queueId, ids } = await queueWith(member, 'a', 'b');
     await using socket = await RawSocket.connected(member);
     socket.subscribe('1', EVENTS, { queueId });
@@ -71,7 +71,7 @@ describe('every event contains its position beside the data', () => {
   });
 
   test.concurrent('as server-sent events', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { queueId, ids } = await queueWith(member, 'a', 'b');
     const told: Json[] = [];
     for await (const result of resultsOf(member, { queueId })) {
@@ -98,18 +98,18 @@ describe('a subscription starts after the highest of the acknowledged, declared 
   ];
 
   test.concurrent.for(starts)('$what', async ({ acknowledged = 0, after, told, first }) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     for (const over of ['WebSocket', 'SSE']) {
       const { queueId, ids } = await queueWith(member, 'a', 'b', 'c', 'd');
       if (acknowledged > 0) await member.poll(queueId, ids[acknowledged - 1] ?? Number.NaN, { dontBlock: true });
-      // A count of 0 events means the start of the queue, which is position -1.
+      // If a client has received 0 events, its position is the start of the queue: -1.
       const positionOf = (count: number) => (count === 0 ? -1 : ids[count - 1]);
       const variables = { queueId, ...(after !== undefined && { after: positionOf(after) }) };
       if (over === 'WebSocket') {
         const positions = { 'of a queue of yesterday': 7, ...(told !== undefined && { [queueId]: positionOf(told) }) };
         await using socket = await RawSocket.connected(member, { positions });
         expect(await firstOverSocket(socket, variables)).toBe(first);
-        // Browsers only send ids of received frames. No frame has the id of the start, so that case is left out.
+        // Browsers send only ids of frames that they received. No frame has the id of the start, so that case is left out.
       } else if (told !== 0) {
         const headers: Record<string, string> = told === undefined ? {} : { 'last-event-id': String(positionOf(told)) };
         const { value } = await resultsOf(member, variables, headers).next();
@@ -119,7 +119,7 @@ describe('a subscription starts after the highest of the acknowledged, declared 
   });
 
   test.concurrent('and a position beyond the log is refused, not treated as its end', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { queueId } = await queueWith(member, 'a');
     const future = 1_000_000_000;
     const refused = { code: 'BAD_EVENT_QUEUE_ID', reason: 'from_future' };
@@ -148,14 +148,14 @@ describe('positions declared in connection_init', () => {
   ];
 
   test.concurrent.for(positions)('that are %s close the socket with 4400 and the reason', async ([, sent, reason]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     await using socket = await RawSocket.open(member);
     socket.send({ type: 'connection_init', payload: { authorization: member.authorization, positions: sent } });
     expect(await socket.closed).toEqual({ code: 4400, reason });
   });
 
   test.concurrent('can be omitted, or be up to a thousand', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const most = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`queue ${i}`, i]));
     for (const sent of [undefined, null, {}, most, JSON.parse('{"__proto__": 7}')]) {
       await using socket = await RawSocket.connected(member, { positions: sent });

@@ -1,30 +1,54 @@
-// GraphQL documents for the clients that read them as text. `relay/documents.ts` has those of Relay.
+// GraphQL documents for the clients that read documents as text. Those for Relay are in `relay/documents.ts`.
 
 const MESSAGE = `id content lastEditedAt viewerHasRead viewerHasStarred
   sender { id fullName } reactionGroups { emojiName count viewerHasReacted }`;
+
+const UNREAD = 'unreadCount unreadMentionCount';
+const CONVERSATION = `id ${UNREAD} participants { id fullName }`;
+const OLDEST_FIRST = '{ field: LAST_MESSAGE, direction: ASC }';
 
 export const SIGN_IN = `mutation ($input: FetchApiKeyInput!) {
   fetchApiKey(input: $input) { ... on FetchApiKeyPayload { email apiKey } }
 }`;
 
-const CHANNEL = `channel(by: { id: $channelId }) { id name messages(last: 100) { nodes { ${MESSAGE} } } }`;
+const SIDEBAR_FIELDS = `viewer { id unreadCounts { id total channels conversations mentions } }
+  subscriptions(first: 100) { nodes { id ${UNREAD} channel { id name
+    topics(last: 10, orderBy: ${OLDEST_FIRST}) { nodes { id name ${UNREAD} } } } } }
+  directConversations(last: 10, orderBy: ${OLDEST_FIRST}) { nodes { ${CONVERSATION} } }`;
 
-/** Query for the displayed data: a channel with its messages. */
-export const SCREEN = `query ($channelId: ID!) { ${CHANNEL} }`;
+const TOPIC_FIELDS = `topic(by: $topic) { id name channel { id name } movedTo { id }
+  messages(last: 100) { nodes { ${MESSAGE} } } }`;
 
-/** Mutation that registers an event queue and reads the displayed data. The queue starts at the position of the data. */
-export const FIRST_SCREEN = `mutation ($channelId: ID!) {
-  registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { queueId position query { ${CHANNEL} } } }
+/** Query for the channels, topics and conversations of the viewer, with their unread counts. */
+export const SIDEBAR = `query { ${SIDEBAR_FIELDS} }`;
+
+/** Query for a topic with its messages, and the topic that has them now, if they were moved. */
+export const TOPIC = `query ($topic: TopicRef!) { ${TOPIC_FIELDS} }`;
+
+/** Mutation that registers an event queue and reads the displayed data. The queue starts at the log position of that data. */
+export const FIRST_SCREEN = `mutation ($topic: TopicRef!) {
+  registerEventQueue(input: {}) {
+    ... on RegisterEventQueuePayload { queueId position query { ${SIDEBAR_FIELDS} ${TOPIC_FIELDS} } }
+  }
 }`;
 
 export const EVENTS = `subscription ($queueId: String!) {
   events(queueId: $queueId) {
-    ... on MessageSentEvent { message { ${MESSAGE} channel { id } } }
-    ... on MessageUpdatedEvent { message { id content lastEditedAt } }
-    ... on MessageFlagsAddedEvent { messages { id viewerHasRead viewerHasStarred } }
+    ... on UnreadEvent { unreadChange {
+      counts { id total channels conversations mentions }
+      subscriptions { id ${UNREAD} } topics { id ${UNREAD} } conversations { id ${UNREAD} }
+    } }
+    ... on MessageSentEvent { message {
+      ${MESSAGE} channel { id } topic { id name ${UNREAD} } directConversation { ${CONVERSATION} }
+    } }
+    ... on MessageUpdatedEvent { origTopic { id movedTo { id } } messages { id content lastEditedAt } }
+    ... on MessagesDeletedEvent { messageIds }
+    ... on MessageFlagsAddedEvent { all messages { id viewerHasRead viewerHasStarred } }
     ... on MessageFlagsRemovedEvent { messages { id viewerHasRead viewerHasStarred } }
     ... on ReactionAddedEvent { message { id reactionGroups { emojiName count viewerHasReacted } } }
     ... on ReactionRemovedEvent { message { id reactionGroups { emojiName count viewerHasReacted } } }
+    ... on SubscriptionsAddedEvent { subscriptions { id } }
+    ... on SubscriptionsRemovedEvent { subscriptionIds }
   }
 }`;
 
@@ -32,9 +56,18 @@ export const SEND = `mutation ($input: SendMessageInput!) {
   sendMessage(input: $input) { ... on SendMessagePayload { position } ... on ServiceError { code } }
 }`;
 
+/** Query for a search: the newest matches, and the senders and channels of all matches. */
+export const SEARCH = `query ($text: String!) {
+  messages(last: 20, narrow: { search: $text }) {
+    totalCount
+    edges { highlightedContent highlightedTopicName node { id content sender { id fullName } } }
+    facets { senders { count sender { id fullName } } channels { count channel { id name } } }
+  }
+}`;
+
 /**
- * Queries of two components that show one message, but select different fields of its objects. They select the topic on
- * different paths.
+ * Queries of two user interface components that show the same message, but select different fields of its objects. They select
+ * the topic on different paths.
  */
 export const COMPONENTS = [
   `query ($channelId: ID!) {
@@ -48,3 +81,10 @@ export const COMPONENTS = [
     channel(by: { id: $channelId }) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
   }`,
 ] as const;
+
+/** Arguments of the lists to which events add nodes, as the client caches store them. */
+export const LISTS = {
+  messages: { last: 100 },
+  topics: { last: 10, orderBy: { field: 'LAST_MESSAGE', direction: 'ASC' } },
+  directConversations: { last: 10, orderBy: { field: 'LAST_MESSAGE', direction: 'ASC' } },
+};

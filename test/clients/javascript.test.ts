@@ -9,24 +9,23 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
 import type { Json } from '../helpers/http.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { OWNER_PASSWORD } from '../helpers/scene.ts';
-import { type Organization, organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, type Organization, OWNER_PASSWORD, serverOf } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import { type RenamingProxy, startRenamingProxy } from './renaming-proxy.ts';
 
 // Tests every method of the published JavaScript client, unmodified, against the service. A proxy translates the names that
-// differ between the client and this interface.
+// differ between that client and this service.
 
 type Config = Readonly<Record<'realm' | 'username' | 'apiKey' | 'password', string>>;
 const startClient: (config: Partial<Config> | { zuliprc: string }) => Promise<Json> = createRequire(import.meta.url)(
   'zulip-js',
 );
 
-/** Objects that the tests of the methods use. */
+/** Objects that the tests of the client's methods use. */
 interface World extends Organization {
   /** The client, signed in as the owner. */
   readonly client: Json;
-  /** Address of the organization that the client uses: the proxy. */
+  /** URL at which the client reaches the organization, which is that of the proxy. */
   readonly url: string;
   /** A channel to which the owner and the member are subscribed. */
   readonly general: number;
@@ -36,10 +35,10 @@ let proxy: RenamingProxy;
 let world: World;
 
 beforeAll(async () => {
-  const house = await organization({}, { password: OWNER_PASSWORD });
-  const { owner, member, realm } = house;
+  const house = await createOrganization({}, { password: OWNER_PASSWORD });
+  const { owner, member, organization } = house;
   proxy = await startRenamingProxy({ url: owner.url, host: owner.host });
-  const right = { org: realm.subdomain, user: owner.email, right: 'can_create_users' };
+  const right = { org: organization.subdomain, user: owner.email, right: 'can_create_users' };
   await runCommand(serverOf().dataDir, 'user grant', right);
   const general = await channelOf(owner, 'general', [owner, member]);
   const client = await startClient({ realm: proxy.url, username: owner.email, apiKey: owner.apiKey });
@@ -48,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => proxy[Symbol.asyncDispose]());
 
 const success = { result: 'success', msg: '' };
-/** Response to requests that were removed from the interface. It is the response to any unknown path. */
+/** Response to requests that the REST interface does not have any more. It is the response to any unknown path. */
 const gone = { result: 'error', msg: expect.any(String), code: 'BAD_REQUEST' };
 const OCTOPUS = { emoji_name: 'octopus', emoji_code: '1f419', reaction_type: 'unicode_emoji' };
 
@@ -61,7 +60,7 @@ const reactionsTo = async (world: World, id: number) =>
 const subscribed = async ({ owner }: World): Promise<string[]> =>
   (await owner.ok('GET', '/users/me/subscriptions')).subscriptions.map(({ name }: Json) => name);
 
-/** Tests of all methods, by path in the client. */
+/** Tests of all methods of the client, by the path of the method. */
 const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
   async callEndpoint({ client, owner }) {
     expect(await client.callEndpoint('users/me/status', 'POST', { status_text: 'sailing' })).toEqual(success);
@@ -180,7 +179,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const queue = await client.queues.register({ event_types: ['message'], apply_markdown: 'true' });
     expect(queue).toMatchObject({
       ...{ ...success, queue_id: expect.any(String), last_event_id: expect.any(Number) },
-      // Without the proxy, these fields would have the names of this interface.
+      // The proxy renames these fields. Without it, they would have the names of this service.
       ...{ zulip_feature_level: 496, zulip_version: expect.any(String), zulip_merge_base: expect.any(String) },
     });
     expect(queue).not.toHaveProperty('realm_users');
@@ -270,7 +269,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     const { client, owner, general } = world;
     const message_id = await say(owner, general, 'reactions');
     expect(await client.reactions.add({ message_id, ...OCTOPUS })).toEqual(success);
-    // Name and code are from the client's own table of emoji.
+    // Name and code of the emoji are from the client's own table.
     await client.reactions.add({
       message_id,
       emoji_name: 'smile',
@@ -292,9 +291,9 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
     expect(await client.reactions.remove({ message_id, emoji_code, reaction_type })).toEqual(success);
     expect(await reactionsTo(world, message_id)).toEqual([]);
   },
-  async 'server.settings'({ client, realm }) {
+  async 'server.settings'({ client, organization }) {
     const settings = await client.server.settings();
-    expect(settings).toMatchObject({ ...success, zulip_feature_level: 496, realm_name: realm.name });
+    expect(settings).toMatchObject({ ...success, zulip_feature_level: 496, realm_name: organization.name });
     expect(settings.authentication_methods.password).toBe(true);
     expect(JSON.stringify(settings)).not.toContain('"service_');
   },
@@ -316,7 +315,8 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
           if (event.type !== 'heartbeat') return event;
         }
       };
-      // The client receives only events that happen after it has created its queue, so messages are sent until one arrives.
+      // The client receives only events that happen after it has created its queue. So the test sends messages until one
+      // arrives.
       const first = next();
       let sent: number[] = [];
       let heard: Json;
@@ -335,7 +335,7 @@ const METHODS: Readonly<Record<string, (world: World) => Promise<void>>> = {
   },
 };
 
-/** Returns the paths of all methods of a client: "users.me.pointer.update". */
+/** Returns the paths of all methods of a client, for example "users.me.pointer.update". */
 function methodsOf(client: Json, place = ''): string[] {
   return Object.entries<Json>(client).flatMap(([name, value]) => {
     if (typeof value === 'function') return [place + name];

@@ -1,7 +1,7 @@
 import { createClient } from 'graphql-ws';
 
-// Program that listens with unmodified graphql-ws, which is configured to resume after reconnecting. The test ends it by a
-// signal.
+// Program that receives events with unmodified graphql-ws, which is configured to resume after it has reconnected. The test
+// ends the program with a signal.
 const { URL: url = '', AUTHORIZATION: authorization, QUEUE_ID: queueId = '' } = process.env;
 
 const positions: Record<string, number> = {};

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import type { Json } from '../helpers/http.ts';
 
-/** Pairs of the name in published clients and the name in this interface. Only names that contain a brand differ. */
+/** Pairs of names for the same field: in published clients, and in this service. Only names that contain a brand differ. */
 const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
   ['zulip_feature_level', 'service_feature_level'],
   ['zulip_version', 'service_version'],
@@ -13,14 +13,14 @@ const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
   ['realm_zulip_update_announcements_stream_id', 'realm_service_update_announcements_stream_id'],
   ['zulip_update_announcements_stream_id', 'service_update_announcements_stream_id'],
 ];
-/**
- * Name of the service's own emoji, in published clients and in this interface. The code of that emoji also differs between the
- * two.
- */
+/** Name of the service's own emoji in published clients, and its name in this service. The code of the emoji differs, too. */
 const EMOJI = ['zulip', 'team_chat'] as const;
 const EMOJI_FIELDS = new Set(['emoji_name', 'emoji_code']);
 
-/** Translates names in one direction: names of fields, and texts that consist only of a name. */
+/**
+ * Replaces the names of one client program by those of the REST interface, or the reverse: names of fields and emoji, and texts
+ * that consist only of a name.
+ */
 class Renamer {
   readonly #names: ReadonlyMap<string, string>;
   readonly #emoji: readonly [string, string];
@@ -82,13 +82,13 @@ const toTheirs = new Renamer(
   [EMOJI[1], EMOJI[0]],
 );
 
-/** A proxy to an organization, for clients that use the names of published clients: `await using` it. */
+/** A proxy to an organization, for clients that use the names of published clients. */
 export interface RenamingProxy extends AsyncDisposable {
   readonly url: string;
 }
 
 /**
- * Starts a proxy that translates names in both directions. Paths, statuses and other values stay unchanged.
+ * Starts a proxy that translates names in requests and responses. Paths, statuses and other values stay unchanged.
  *
  * @param place Address of the service. `host` is the Host header of the organization.
  */

@@ -6,17 +6,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 
-// Tests the published clients of GraphQL over WebSocket and over SSE, unmodified. Each runs in a program that only configures
-// it.
+// Tests the published clients of GraphQL over WebSocket and over SSE, unmodified. Each runs in a program of its own, which only
+// configures it.
 
 const PROGRAMS = ['listen-graphql-ws.ts', 'listen-graphql-sse.ts'];
 const KILLS = 10;
 /** Time between a restart of the server and the next kill, in milliseconds. */
 const LIFE_MS = 600;
 
-/** Starts a program that reads a new queue, and collects the events that it prints. */
+/** Starts a program that reads a new event queue, and collects the events that the program prints. */
 async function listen(program: string, person: Person) {
   const { queue_id } = await person.register({ fetch_event_types: [], event_types: ['channel_folder'] });
   const env = { ...process.env, URL: `${person.url}/graphql`, AUTHORIZATION: person.authorization, QUEUE_ID: queue_id };
@@ -62,7 +62,7 @@ test('no event is missing or duplicated after the service was killed repeatedly'
   timeout: 300_000,
 }, async () => {
   await using server = await startServer();
-  const { owner, administrator, member } = await organization({}, { on: server, subdomain: '' });
+  const { owner, administrator, member } = await createOrganization({}, { on: server, subdomain: '' });
   const { queue_id } = await member.register({ fetch_event_types: [], event_types: ['channel_folder'] });
   using first = await listen(PROGRAMS[0] as string, member);
   using second = await listen(PROGRAMS[1] as string, member);

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { nothing } from '../helpers/scene.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import { ENDPOINTS, OPEN_ENDPOINTS } from '../helpers/the-22.ts';
 
-const { owner, member, guest, bot, anonymous } = await organization();
+const { owner, member, guest, bot, anonymous } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member, guest, bot]);
 
-/** Reads the newest message that matches a narrow of these terms. */
+/** Reads the newest message that matches a narrow. @param terms Operators and operands of the narrow. */
 async function newest(of: typeof member, terms: Readonly<Record<string, unknown>>) {
   const narrow = Object.entries(terms).map(([operator, operand]) => ({ operator, operand }));
   const { messages } = await of.ok('GET', '/messages', { anchor: 'newest', num_before: 1, num_after: 0, narrow });
@@ -23,7 +23,7 @@ describe.concurrent('1 What the service does', () => {
   });
 
   test('users of other organizations do not exist', async () => {
-    const other = await organization();
+    const other = await createOrganization();
     expect((await member.rest('GET', `/users/${other.member.id}`)).status).toBe(400);
   });
 
@@ -59,7 +59,7 @@ describe.concurrent('1 What the service does', () => {
   test.for(ENDPOINTS)('serves %s', async (name) => {
     const [method, path] = name.split(' ') as ['GET', string];
     const { status } = await anonymous.rest(method, pathOf(path, REST_CALLS[name]?.(nothing())[0] ?? {}));
-    // The endpoint exists: the status is not 404 (unknown path) or 405 (method not allowed).
+    // Any other status than 404 (unknown path) and 405 (method not allowed) shows that the endpoint exists.
     expect(status).toBe(OPEN_ENDPOINTS[name] ?? 401);
   });
 });

@@ -3,12 +3,12 @@ import type { Json } from '../helpers/http.ts';
 import type { Method } from '../helpers/person.ts';
 import { pathOf, REST_CALLS, type RestCall } from '../helpers/rest-calls.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { failure, refused, success, text } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import { ENDPOINTS, isIntegrated, OPEN_ENDPOINTS } from '../helpers/the-22.ts';
 
-const { owner, member, guest, anonymous } = await organization();
+const { owner, member, guest, anonymous } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 
 describe.concurrent('1.1 Conventions: 1 requests', () => {
@@ -90,12 +90,15 @@ describe.concurrent('1.1 Conventions: 2 the envelope', () => {
 });
 
 describe('1.1 Conventions: 3 ignored_parameters_unsupported', () => {
-  // Endpoints that need a key or a video provider are covered by their own tests.
+  // Omits endpoints that need a key or a video provider. Their own tests cover them.
   const endpoints = ENDPOINTS.filter((name) => !isIntegrated(name));
-  /** Values of `ignored_parameters_unsupported` in the responses, with the number of the call, by endpoint. */
+  /** Results of all calls of each endpoint: number of the call, and `ignored_parameters_unsupported` of the response. */
   const ignored = new Map<string, Json[]>();
   const slotOf = (path: string) => /\{(\w+)\}/.exec(path)?.[1] ?? 'slot';
-  /** No, one and several unsupported parameters, including an array and the name of the path's slot. */
+  /**
+   * Returns parameter sets with no, one and several unsupported parameters. They include an array, and the name of a variable
+   * in the path.
+   */
   const surplus = (path: string) => [{}, { unknown: 1 }, { zebra: 'z', 'apple[]': 'a', [slotOf(path)]: 1 }];
 
   const call = (scene: Scene, name: string, extra: object) => {
@@ -108,7 +111,7 @@ describe('1.1 Conventions: 3 ignored_parameters_unsupported', () => {
   beforeAll(async () => {
     await Promise.all(
       [0, 1, 2].map(async (i) => {
-        // Calls may use up the objects they name, so each round has its own organization.
+        // Creates an organization for each round, because calls can use up the objects that they name.
         const scene = await makeScene();
         for (const name of endpoints) {
           const { status, body } = await call(scene, name, surplus(name)[i] ?? {});

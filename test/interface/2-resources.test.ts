@@ -3,7 +3,7 @@ import type { Json } from '../helpers/http.ts';
 import { multipart } from '../helpers/multipart.ts';
 import { basic, type Person } from '../helpers/person.ts';
 import { plain } from '../helpers/pictures.ts';
-import { organization, ROLES, type RoleName } from '../helpers/server.ts';
+import { createOrganization, ROLES, type RoleName } from '../helpers/server.ts';
 import {
   DRAFT,
   flag,
@@ -18,7 +18,7 @@ import {
 } from '../helpers/shapes.ts';
 import { channelOf, receivedMessage, say, scheduleSoon } from '../helpers/talk.ts';
 
-const people = await organization();
+const people = await createOrganization();
 const { owner, member, guest, bot } = people;
 let made = 0;
 /** Creates a user that no other test uses. */
@@ -45,8 +45,8 @@ describe.concurrent('2.1 Scheduled message', () => {
         return message.id;
       }),
     );
-    // By chance, the id of one scheduled message can be that of its sent message. This is impossible for both, because a
-    // cancelled message is scheduled between them.
+    // A sent message can have the same id as its scheduled message by chance. Both messages cannot, because a cancelled message
+    // is scheduled between them.
     expect(sent).not.toEqual([one, two]);
     expect(new Set([one, cancelled, two]).size).toBe(3);
   });
@@ -55,7 +55,7 @@ describe.concurrent('2.1 Scheduled message', () => {
 describe.concurrent('2.2 Subscription', () => {
   const own = async (person: Person): Promise<Json[]> =>
     (await person.ok('GET', '/users/me/subscriptions')).subscriptions;
-  /** Creates a channel with the member, and returns the subscription in the member's event. */
+  /** Creates a channel with the member as a subscriber. @returns The subscription in the event that the member receives. */
   const heardAdding = async (parameters: object) => {
     const heard = await member.receiving({ event_types: ['subscription'], ...parameters });
     const name = `new ${++made}`;
@@ -132,7 +132,7 @@ describe.concurrent('2.2 Subscription', () => {
       'p7',
       'guest'
     >;
-    const large = await organization(crowd);
+    const large = await createOrganization(crowd);
     const { members } = await large.owner.ok('GET', '/users');
     const subscribers = members.map(({ user_id }: Json) => user_id);
     await large.owner.ok('POST', '/channels/create', { name: 'large', subscribers });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
 import type { Json } from '../helpers/http.ts';
-import { organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, serverOf } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 describe.concurrent('3 States: a user', () => {
   test('is active until an administrator deactivates it', async () => {
-    const { administrator, member, owner } = await organization();
+    const { administrator, member, owner } = await createOrganization();
     const isActive = async () => (await owner.ok('GET', `/users/${member.id}`)).user.is_active;
     expect(await isActive()).toBe(true);
     await administrator.ok('DELETE', `/users/${member.id}`);
@@ -14,7 +14,7 @@ describe.concurrent('3 States: a user', () => {
   });
 
   test('cannot be deactivated if it is the only organization owner', async () => {
-    const { administrator, owner, member } = await organization();
+    const { administrator, owner, member } = await createOrganization();
     for (const by of [administrator, owner]) {
       expect((await by.rest('DELETE', `/users/${owner.id}`)).status).toBe(400);
     }
@@ -22,7 +22,7 @@ describe.concurrent('3 States: a user', () => {
   });
 
   test("is deactivated after the user's bots", async () => {
-    const { owner, signUp, bot, administrator } = await organization();
+    const { owner, signUp, bot, administrator } = await createOrganization();
     await owner.ok('PATCH', `/users/${(await signUp('second')).id}`, { role: 100 });
     const heard = await administrator.receiving({ event_types: ['realm_user'] });
     const second = (await administrator.ok('GET', '/users')).members.find(
@@ -38,7 +38,7 @@ describe.concurrent('3 States: a user', () => {
 
 describe.concurrent('3 States: a channel folder', () => {
   test('is archived and unarchived with is_archived, by administrators only', async () => {
-    const { administrator, member } = await organization();
+    const { administrator, member } = await createOrganization();
     const { channel_folder_id: id } = await administrator.ok('POST', '/channel_folders/create', {
       ...{ name: 'Ships', description: '' },
     });
@@ -55,8 +55,8 @@ describe.concurrent('3 States: a channel folder', () => {
 
 describe.concurrent('3 States: an API-created user', () => {
   test('is a stub until the first login, which sends an event and sets the date of joining', async () => {
-    const { owner, member, anonymous, realm } = await organization();
-    const right = { org: realm.subdomain, user: owner.email, right: 'can_create_users' };
+    const { owner, member, anonymous, organization } = await createOrganization();
+    const right = { org: organization.subdomain, user: owner.email, right: 'can_create_users' };
     await runCommand(serverOf().dataDir, 'user grant', right);
     const account = { email: 'ada@new.example', password: 'correct horse battery' };
     const { user_id } = await owner.ok('POST', '/users', { ...account, full_name: 'Ada' });
@@ -82,7 +82,7 @@ describe.concurrent('3 States: muting a subscription', () => {
     ['is_muted', true],
     ['in_home_view', false],
   ] as const)('by %s sends two events: one for each property', async ([property, value]) => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const stream_id = await channelOf(owner, 'general', [member]);
     const heard = await member.receiving({ event_types: ['subscription'] });
     await member.ok('POST', '/users/me/subscriptions/properties', {

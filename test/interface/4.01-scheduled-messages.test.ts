@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { integer, refused, success } from '../helpers/shapes.ts';
 import { channelOf, receivedMessage, scheduleSoon } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organization();
+const { owner, member, guest } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 
 const LATER = 4_102_444_800;
@@ -21,7 +21,7 @@ const DESKTOP = { 'user-agent': 'ServiceDesktop/5.0' };
 const SCRIPT = { 'user-agent': 'curl/8.0' };
 
 const schedule = (parameters: object) => member.rest('POST', '/scheduled_messages', { ...parameters });
-/** Schedules a message and reads it back. */
+/** Schedules a message. @returns The message as the service then returns it. */
 async function scheduled(parameters: object): Promise<Json> {
   const { body } = await schedule(parameters);
   expect(body).toEqual(success({ scheduled_message_id: integer }));

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { owner, member } = await organization();
+const { owner, member } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 const set = (subscription_data: unknown) =>
@@ -84,7 +84,7 @@ describe.concurrent('4.2 POST /users/me/subscriptions/properties', () => {
     ['pin_to_top', true],
     ['push_notifications', true],
   ] as const)('sends a subscription update event for %s', async ([property, value]) => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const stream_id = await channelOf(owner, 'general', [member]);
     const [own, other] = [await member.receiving(), await owner.receiving()];
     const data = { subscription_data: [{ stream_id, property, value }] };

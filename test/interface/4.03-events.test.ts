@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { failure, integer, success, text } from '../helpers/shapes.ts';
 
-const { member, guest, owner, moderator } = await organization();
+const { member, guest, owner, moderator } = await createOrganization();
 
 const save = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
@@ -51,7 +51,7 @@ describe.concurrent('4.3 GET /events', () => {
   });
 
   test('continues after the acknowledged event without last_event_id', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { queue_id, last_event_id } = await registered(member);
     await save(member, 'old');
     const [old] = await member.poll(queue_id, last_event_id);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { owner, administrator, member, moderator } = await organization();
+const { owner, administrator, member, moderator } = await createOrganization();
 
 let made = 0;
 const create = async (fields: object = {}): Promise<number> =>
@@ -78,7 +78,7 @@ describe.concurrent('4.4 PATCH /channel_folders/{channel_folder_id}', () => {
   });
 
   test('rejects a folder of another organization with the error of an unknown one', async () => {
-    const other = await organization();
+    const other = await createOrganization();
     expect(await patch(await create(), { name: 'theirs' }, other.owner)).toMatchObject(refused());
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success, text, USER } from '../helpers/shapes.ts';
 
-const { member, guest, owner, bot, administrator, realm } = await organization();
-/** An organization in which new users have avatars of the hosted source. */
-const hosting = await organization();
+const { member, guest, owner, bot, administrator, organization } = await createOrganization();
+/** An organization in which new users get an avatar from the hosted avatar service. */
+const hosting = await createOrganization();
 await hosting.owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
 
 describe.concurrent('4.5 GET /users/{user_id}', () => {
@@ -55,10 +55,10 @@ describe.concurrent('4.5 GET /users/{user_id}', () => {
   });
 
   test('rejects an unknown user, and users of other organizations', async () => {
-    const other = await organization();
+    const other = await createOrganization();
     for (const id of [0, 2_000_000_000, other.member.id]) {
       expect(await member.rest('GET', `/users/${id}`)).toMatchObject(refused());
     }
-    expect(other.realm.id).not.toBe(realm.id);
+    expect(other.organization.id).not.toBe(organization.id);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-// One set of rules applies to the endpoints of 4.6 and 4.7, so each test runs with both.
+// The same rules apply to the endpoints of sections 4.6 and 4.7, so each test runs with both.
 
-const house = await organization();
+const house = await createOrganization();
 const { owner, administrator, moderator, member, guest } = house;
 
 let made = 0;
@@ -17,7 +17,7 @@ describe.concurrent.for([
   ['4.6 POST /users/{user_id}/status', false],
   ['4.7 POST /users/me/status', true],
 ] as const)('%s', ([, isOwn]) => {
-  /** Creates a user whose status no other test sets, and returns the call that sets it. */
+  /** Creates a user whose status no other test sets. @returns The user, and functions that use the endpoint for the user. */
   async function somebody(status: object = {}) {
     const person = await house.signUp(`person ${++made}`);
     const set = (parameters: object) =>

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { DRAFT, integer, refused, success } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { owner, member } = await organization();
+const { owner, member } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 const note = (content: string) => ({ type: '', to: [], topic: '', content });
@@ -40,7 +40,7 @@ describe.concurrent('4.8 POST /drafts', () => {
   });
 
   test("sends an event to the user's clients only", async () => {
-    const { member, owner } = await organization();
+    const { member, owner } = await createOrganization();
     const [own, others] = [await member.receiving(), await owner.receiving()];
     const { ids } = await member.ok('POST', '/drafts', { drafts: [note('told')] });
     expect(await own()).toEqual([{ type: 'drafts', op: 'add', drafts: [{ ...DRAFT, ...note('told'), id: ids[0] }] }]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import { basic, type Visitor } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { startService } from '../helpers/service.ts';
 import { failure, refused, success, USER } from '../helpers/shapes.ts';
 
@@ -65,7 +65,7 @@ describe.concurrent('4.9 POST /jwt/fetch_api_key', () => {
   });
 
   test('rejects requests if no key is configured', async () => {
-    const { anonymous } = await organization();
+    const { anonymous } = await createOrganization();
     expect(await fetchKey({ token: await tokenOfMember() }, anonymous)).toMatchObject(refused());
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success, text } from '../helpers/shapes.ts';
 import { channelOf, receivedMessage, say } from '../helpers/talk.ts';
 
-const { owner, moderator, member, guest } = await organization();
+const { owner, moderator, member, guest } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 const moderation = await channelOf(owner, 'moderation', [owner, moderator], { invite_only: true });
 await owner.ok('PATCH', '/realm', { moderation_request_channel_id: moderation });
@@ -56,7 +56,7 @@ describe.concurrent('4.10 POST /messages/{message_id}/report', () => {
   });
 
   test('rejects reports with BAD_REQUEST if no moderation request channel is configured', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const id = await say(owner, await channelOf(owner, 'general', [owner, member]), 'topic');
     expect(await report(member, {}, id)).toMatchObject(refused());
   });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, SNAPSHOT, success } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organization();
+const { owner, member, guest } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 const QUIET = { send_notification_to_new_thread: false, send_notification_to_old_thread: false };
@@ -54,7 +54,7 @@ describe.concurrent('4.11 GET /messages/{message_id}/history', () => {
   });
 
   test('can be disabled in an organization', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const id = await say(owner, await channelOf(owner, 'general', [owner]), 'topic');
     await owner.ok('PATCH', '/realm', { message_edit_history_visibility_policy: 'none' });
     expect(await history(id, {}, owner)).toMatchObject(refused());

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { owner, administrator, member, guest, signUp } = await organization();
+const { owner, administrator, member, guest, signUp } = await createOrganization();
 
 const LINK = 5;
 const USERS = 6;

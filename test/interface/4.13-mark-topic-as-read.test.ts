@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organization();
+const { owner, member, guest } = await createOrganization();
 const mark = (parameters: object) => member.rest('POST', '/mark_topic_as_read', { ...parameters });
 const flagsOf = async (id: number) => (await member.ok('GET', `/messages/${id}`)).message.flags;
 

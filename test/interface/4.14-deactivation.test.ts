@@ -3,11 +3,11 @@ import type { Json } from '../helpers/http.ts';
 import { multipart } from '../helpers/multipart.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
 import { plain } from '../helpers/pictures.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const house = await organization();
+const house = await createOrganization();
 const { owner, administrator, moderator, member, guest, bot } = house;
 let made = 0;
 const somebody = () => house.signUp(`person ${++made}`);
@@ -29,7 +29,7 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
     expect((await userOf(person)).is_active).toBe(true);
   });
 
-  /** Creates a user with one message of each class that `actions` distinguishes. */
+  /** Creates a user with one message of each kind that the parameter `actions` distinguishes. */
   async function talkative() {
     const person = await somebody();
     const channel = async (kind: string, more: Parameters) =>
@@ -85,7 +85,7 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
     expect(await deactivate(await somebody(), { actions })).toMatchObject(refused());
   });
 
-  // The email of the deactivation is tested in administration/deactivation.test.ts, which has a mailbox.
+  // The email about the deactivation is tested in administration/deactivation.test.ts, which has a mailbox.
   test.for([undefined, '', 'Fair winds'])('accepts the comment %j', async (deactivation_notification_comment) => {
     expect((await deactivate(await somebody(), { deactivation_notification_comment })).body).toEqual(success());
   });
@@ -96,12 +96,12 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
   });
 
   test('deactivates one of two owners', async () => {
-    const two = await organization({ second: 'owner' });
+    const two = await createOrganization({ second: 'owner' });
     expect((await deactivate(two.second, {}, two.owner)).body).toEqual(success());
   });
 
   test("deactivates the user's bots first", async () => {
-    const { owner, bot, second } = await organization({ second: 'owner' });
+    const { owner, bot, second } = await createOrganization({ second: 'owner' });
     const heard = await second.receiving({ event_types: ['realm_user'] });
     await deactivate(owner, { actions: { delete_profile: true } }, second);
     const told = (await heard()).map(({ person }) => [person.user_id, Object.keys(person)[1]]);

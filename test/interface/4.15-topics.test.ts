@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success, TOPIC } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest, bot } = await organization();
+const { owner, member, guest, bot } = await createOrganization();
 const topics = (channel: number, parameters: object = {}, by = member) =>
   by.rest('GET', `/users/me/${channel}/topics`, { ...parameters });
 const names = ({ body }: { body: Json }) => body.topics.map(({ name }: Json) => name);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member } = await organization();
+const { owner, member } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member]);
 const message = await say(member, general, 'ships');
 const typing = (parameters: object, id = message) => member.rest('POST', `/messages/${id}/typing`, { ...parameters });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { member, guest, owner } = await organization();
+const { member, guest, owner } = await createOrganization();
 const add = (parameters: object, by = member) => by.rest('POST', '/navigation_views', { ...parameters });
 const view = async (wanted: string, by = member): Promise<Json> =>
   (await by.ok('GET', '/navigation_views')).navigation_views.find(({ fragment }: Json) => fragment === wanted);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { failure, success } from '../helpers/shapes.ts';
 
-const { member, guest } = await organization();
+const { member, guest } = await createOrganization();
 const BEFORE = { title: 'Hello', content: '**Hello**' };
 const save = async (): Promise<number> => (await member.ok('POST', '/saved_snippets', BEFORE)).saved_snippet_id;
 const edit = (id: number, parameters: object, by = member) =>

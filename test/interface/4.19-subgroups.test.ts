@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { owner, guest, bot, member } = await organization();
+const { owner, guest, bot, member } = await createOrganization();
 let made = 0;
 const group = async (more: object = {}): Promise<number> => {
   const parameters = { name: `group ${++made}`, description: '', members: [], ...more };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 
-const { owner, administrator, member } = await organization();
+const { owner, administrator, member } = await createOrganization();
 const add = async (domain: string) => {
   await owner.ok('POST', '/realm/domains', { domain, allow_subdomains: false });
   return domain;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { startService } from '../helpers/service.ts';
 import { refused, success, text } from '../helpers/shapes.ts';
 
@@ -51,7 +51,7 @@ describe('4.21 POST /calls/videoprovider/create', () => {
   });
 
   test('rejects requests if the integration is not configured', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     expect(await create(member)).toMatchObject(refused());
   });
 });

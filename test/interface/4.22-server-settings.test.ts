@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { TOTAL_NAMES, wireNameOf } from '../../src/platform/totals.ts';
 import { Visitor } from '../helpers/person.ts';
-import { organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, serverOf } from '../helpers/server.ts';
 import { flag, integer, success, text } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const { anonymous, member, realm, owner } = await organization();
-const OF_REALM = {
+const { anonymous, member, organization, owner } = await createOrganization();
+const OF_ORGANIZATION = {
   ...{ realm_uri: text, realm_url: text, realm_name: text, realm_icon: text, realm_description: text },
   realm_web_public_access_enabled: flag,
 };
@@ -15,14 +15,14 @@ const OF_SERVER = {
   ...{ service_feature_level: integer, service_version: text, service_merge_base: text },
   ...{ push_notifications_enabled: flag, is_incompatible: flag, email_auth_enabled: flag },
   require_email_format_usernames: flag,
-  // Fields of this service in addition to the interface: upper limits of the number of objects.
+  // Fields that this service adds to the interface: maximum numbers of objects.
   ...Object.fromEntries(TOTAL_NAMES.map((name) => [wireNameOf(name), integer])),
 };
 
 describe.concurrent('4.22 GET /server_settings', () => {
   test('returns exactly the documented fields, with and without authentication', async () => {
     for (const visitor of [anonymous, member]) {
-      expect(await visitor.ok('GET', '/server_settings')).toEqual(success({ ...OF_SERVER, ...OF_REALM }));
+      expect(await visitor.ok('GET', '/server_settings')).toEqual(success({ ...OF_SERVER, ...OF_ORGANIZATION }));
     }
   });
 
@@ -42,15 +42,15 @@ describe.concurrent('4.22 GET /server_settings', () => {
 
   test('realm_uri is an alias of the canonical realm_url', async () => {
     const { realm_uri, realm_url } = await anonymous.ok('GET', '/server_settings');
-    expect([realm_uri, realm_url]).toEqual([`http://${realm.host}`, `http://${realm.host}`]);
+    expect([realm_uri, realm_url]).toEqual([`http://${organization.host}`, `http://${organization.host}`]);
   });
 
   test('realm_name is the display name', async () => {
-    expect((await anonymous.ok('GET', '/server_settings')).realm_name).toBe(realm.name);
+    expect((await anonymous.ok('GET', '/server_settings')).realm_name).toBe(organization.name);
   });
 
   test('realm_description is HTML', async () => {
-    const { owner, anonymous } = await organization();
+    const { owner, anonymous } = await createOrganization();
     await owner.ok('PATCH', '/realm', { description: 'We *build* ships' });
     expect((await anonymous.ok('GET', '/server_settings')).realm_description).toBe('<p>We <em>build</em> ships</p>');
   });

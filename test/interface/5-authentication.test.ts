@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { basic, type Person } from '../helpers/person.ts';
 import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { nothing } from '../helpers/scene.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { refused, success } from '../helpers/shapes.ts';
 import { ENDPOINTS, OPEN_ENDPOINTS } from '../helpers/the-22.ts';
 
-const { owner, administrator, moderator, member, guest, bot, anonymous } = await organization();
+const { owner, administrator, moderator, member, guest, bot, anonymous } = await createOrganization();
 
 describe.concurrent('5.1 HTTP Basic', () => {
   test.for([member, bot])('the $name authenticates with API email and API key', async (person) => {
@@ -15,7 +15,7 @@ describe.concurrent('5.1 HTTP Basic', () => {
   });
 
   test('the API email is the fake address if the real one is hidden', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     await member.ok('PATCH', '/settings', { email_address_visibility: 4 });
     const { email } = await member.ok('GET', '/users/me');
     expect(email).not.toBe(member.email);
@@ -36,7 +36,7 @@ describe.concurrent('5.1 HTTP Basic', () => {
   });
 
   test('rejects credentials of another organization', async () => {
-    const other = await organization();
+    const other = await createOrganization();
     expect((await anonymous.as(other.member.authorization).rest('GET', '/users/me')).status).toBe(401);
   });
 
@@ -67,7 +67,7 @@ describe.concurrent('5.4 Role restrictions', () => {
     return by.rest('PATCH', `/realm/domains/${name}`, { allow_subdomains: true });
   };
   const deactivation = async (by: Person) => {
-    const other = await organization();
+    const other = await createOrganization();
     const same = { owner, administrator, moderator, guest, bot, member }[by.name as 'owner'];
     const role = Object.entries({ owner, administrator, moderator, member, guest, bot }).find(
       ([, one]) => one === same,

@@ -4,14 +4,14 @@ import type { Json } from '../helpers/http.ts';
 import { multipart } from '../helpers/multipart.ts';
 import type { Person } from '../helpers/person.ts';
 import { plain } from '../helpers/pictures.ts';
-import { organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, serverOf } from '../helpers/server.ts';
 import { integer, orNull, SUBSCRIPTION, text, texts } from '../helpers/shapes.ts';
 import { channelOf } from '../helpers/talk.ts';
 
-const shared = await organization();
+const shared = await createOrganization();
 const { owner, guest, anonymous } = shared;
 for (const right of ['can_create_users', 'can_change_user_emails']) {
-  await runCommand(serverOf().dataDir, 'user grant', { org: shared.realm.subdomain, user: owner.email, right });
+  await runCommand(serverOf().dataDir, 'user grant', { org: shared.organization.subdomain, user: owner.email, right });
 }
 
 let made = 0;
@@ -21,7 +21,9 @@ const somebody = () => shared.signUp(`somebody ${++made}`);
 const about = (wanted: number, events: readonly Json[]) =>
   events.filter(({ person, user_ids }) => person?.user_id === wanted || user_ids?.includes(wanted));
 
-/** Creates a member, runs an action, and returns the events that the guest or the member receives about the member. */
+/**
+ * Creates a member and runs `act` with this member. @returns The events about the member that the guest or the member receives.
+ */
 async function heardOf(act: (member: Person) => Promise<unknown>, type: string, by: 'guest' | 'member' = 'guest') {
   const member = await somebody();
   const heard = await (by === 'guest' ? guest : member).receiving({
@@ -231,7 +233,7 @@ describe.concurrent('6.3 realm_user, op "update"', () => {
   });
 
   test('users of other organizations receive no event', async () => {
-    const other = await organization();
+    const other = await createOrganization();
     const heard = await other.owner.receiving();
     await persons((member) => owner.ok('PATCH', `/users/${member.id}`, { full_name: 'Ann' }));
     expect(await heard()).toEqual([]);

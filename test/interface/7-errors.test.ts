@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Method, Person, RestReply } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { failure } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, guest } = await organization();
+const { owner, member, guest } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 const message = await say(member, general, 'ships');
 
@@ -16,7 +16,9 @@ const ownStatus = (parameters: object) => [member, 'POST', '/users/me/status', p
 
 type Call = readonly [Person, Method, string, object];
 
-/** Rows of the table: code, condition, a call that meets the condition, and the additional fields of the error. */
+/**
+ * Rows of the table of error codes: code, condition, a call that meets the condition, and the additional fields of the error.
+ */
 const ROWS: readonly (readonly [string, string, Call, object?])[] = [
   [
     'STREAM_DOES_NOT_EXIST',

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { integer } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, administrator, moderator, member, guest } = await organization();
+const { owner, administrator, moderator, member, guest } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
 const state = await member.register({ fetch_event_types: ['realm'] });
 const message = await say(member, general, 'ships');
@@ -13,7 +13,9 @@ await owner.ok('PATCH', '/realm', {
 });
 const { channel_folder_id: folder } = await owner.ok('POST', '/channel_folders/create', { name: 'a', description: '' });
 
-/** Returns a text of `count` code points, each of two UTF-16 units, because limits count code points. */
+/**
+ * Returns a text of `count` code points, each of which has two UTF-16 units. So the test shows that limits count code points.
+ */
 const letters = (count: number) => '🚢'.repeat(count);
 const statusOf = (by: Person, path: string) => (count: number) =>
   by.rest('POST', path, { status_text: letters(count) });

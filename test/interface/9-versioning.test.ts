@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { send } from '../helpers/http.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { integer, success, text } from '../helpers/shapes.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
-const { owner, member, anonymous } = await organization();
+const { owner, member, anonymous } = await createOrganization();
 const general = await channelOf(owner, 'general', [owner, member]);
 
 describe.concurrent('9.1 The prefix', () => {
@@ -43,7 +43,7 @@ describe.concurrent('9.3 Behavior by feature level', () => {
   });
 
   test('163: delivery_email is always present, and its visibility is a setting of the user', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     for (const [visibility, shown] of [
       [1, member.email],
       [4, null],
@@ -67,7 +67,7 @@ describe.concurrent('9.3 Behavior by feature level', () => {
   });
 
   test('228: a change is sent to users who can access the user, not to other organizations', async () => {
-    const [{ owner, member, guest }, other] = await Promise.all([organization(), organization()]);
+    const [{ owner, member, guest }, other] = await Promise.all([createOrganization(), createOrganization()]);
     const [heard, unheard] = [await guest.receiving(), await other.owner.receiving()];
     await owner.ok('PATCH', `/users/${member.id}`, { full_name: 'Renamed' });
     expect(await heard()).toMatchObject([{ type: 'realm_user', op: 'update', person: { user_id: member.id } }]);
@@ -97,14 +97,14 @@ describe.concurrent('9.3 Behavior by feature level', () => {
     ['twenty_four_hour_time', true],
     ['enable_desktop_notifications', false],
   ] as const)('439: %s sends only a user_settings event', async ([setting, value]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const heard = await member.receiving();
     await member.ok('PATCH', '/settings', { [setting]: value });
     expect((await heard()).map(({ type }) => type)).toEqual(['user_settings']);
   });
 
   test('473: administrator bots can set the status of another user', async () => {
-    const { owner, bot, member } = await organization();
+    const { owner, bot, member } = await createOrganization();
     await owner.ok('PATCH', `/users/${bot.id}`, { role: 200 });
     expect(await bot.ok('POST', `/users/${member.id}/status`, { status_text: 'by a bot' })).toEqual(success());
   });
@@ -133,7 +133,7 @@ describe.concurrent('9.4 Deprecated items that remain', () => {
   });
 
   test('the email of a time zone person event', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     const heard = await guest.receiving({ event_types: ['realm_user'] });
     await member.ok('PATCH', '/settings', { timezone: 'Asia/Tokyo' });
     const person = { user_id: member.id, email: member.email, timezone: 'Asia/Tokyo' };

@@ -8,13 +8,16 @@ beforeEach(() => {
 });
 afterEach(() => shares.close());
 
-/** Blocks the event loop of this process. */
+/** Blocks the event loop of this process for some milliseconds. */
 function block(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
 }
 
-/** Returns a function that requests work, the order in which the work started, and the highest concurrency per account. */
+/**
+ * Returns a function that requests work for an account, the order in which work started, and the highest concurrency per
+ * account.
+ */
 function worker() {
   const [begun, ends, running] = [[] as string[], [] as (() => void)[], { now: 0, most: 0 }];
   const ask = (userId: number, name: string) =>

@@ -11,7 +11,7 @@ afterEach(() => {
 
 const PATIENCE_MS = 10;
 
-/** Returns a schedule, its batches as lists of requests, and functions that add a request and end a batch. */
+/** Returns a schedule, its batches as lists of request names, and functions that add a request and end a batch. */
 function scheduled(canOverlap?: () => boolean) {
   const batches: string[][] = [];
   const ends: (() => void)[] = [];
@@ -52,7 +52,7 @@ test('starts a batch after all requests have arrived, and the next one when it h
     ['a', 'b'],
     ['c', 'd'],
   ]);
-  // After a batch that no request waits for, a request starts one again.
+  // After a batch for which no request waits, the next request starts a batch again.
   await end(1);
   ask('e');
   await nextTurn();

@@ -4,23 +4,27 @@ import { Prisma } from '../../src/generated/prisma/client.ts';
 import { BatchedReads, sharedRows } from '../../src/platform/db/batched-reads.ts';
 import { readRows } from '../../src/platform/db/rows.ts';
 import { globalId } from '../helpers/global-ids.ts';
-import { type InProcess, startInProcess } from '../helpers/in-process.ts';
+import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// Tests batched reads, where concurrent requests share one statement. Each result must be the one that the request gets without
-// batching.
+// Tests batched reads, where concurrent requests share one statement. Each request must get the result that it would get
+// without batching.
 
 let server: InProcess;
 beforeAll(async () => {
-  server = await startInProcess();
+  server = await shareInProcess();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const REALM = 1;
+const ORGANIZATION = 1;
 
-/** Returns batched reads that double numbers, and the list of their statements. A statement with the number 13 fails. */
-function reading(at = { ms: 0 }) {
+/**
+ * Returns batched reads that double numbers, and the list of their statements. A statement fails if it contains the number 13.
+ *
+ * @param after Called in each statement. The statement ends when the returned promise resolves.
+ */
+function reading(after: (ids: readonly number[]) => Promise<void> | void = () => {}) {
   const statements: (readonly number[])[] = [];
   const reads = new BatchedReads<number, number>(async ({ db }, ids) => {
     statements.push(ids);
@@ -28,10 +32,10 @@ function reading(at = { ms: 0 }) {
       db,
       Prisma.sql`SELECT id, 10 / (id - 13) AS seen FROM unnest(${[...ids]}::int[]) AS wanted (id)`,
     );
-    await sleep(at.ms);
+    await after(ids);
     return rows.map(({ id }) => id * 2);
   });
-  return { statements, of: (...ids: number[]) => reads.of({ db: server.app.db, realmId: REALM }, ids) };
+  return { statements, of: (...ids: number[]) => reads.of({ db: server.app.db, organizationId: ORGANIZATION }, ids) };
 }
 
 describe('batched reads', () => {
@@ -43,26 +47,45 @@ describe('batched reads', () => {
   });
 
   test('share one statement while another runs, and start it after all callers have called', async () => {
-    const { statements, of } = reading({ ms: 10 });
-    const first = of(1);
-    await sleep(5);
-    expect(statements).toEqual([[1]]);
-    const later = Promise.all([of(2), of(3), of(1)]);
-    // Later reads must not use the running statement, because it may have started before a change that their callers must see.
-    await first;
+    let later: Promise<(readonly number[])[]> | undefined;
+    const { statements, of } = reading(() => {
+      // Later reads must not use the running statement, because it may have started before a change that their callers must
+      // see.
+      later ??= Promise.all([of(2), of(3), of(1)]);
+    });
+    await of(1);
     expect(await later).toEqual([[4], [6], [2]]);
     expect(statements).toEqual([[1], [2, 3, 1]]);
   });
 
+  test('share one statement without limit, if its rows are the same for all callers', async () => {
+    const [counts, keys]: [number[], number[]] = [[], Array.from({ length: 300 }, (_, i) => i)];
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const reads = new BatchedReads<number, number>(
+      async (_place, ids) => {
+        counts.push(new Set(ids).size);
+        if (counts.length === 1) await end;
+        return ids;
+      },
+      () => 1,
+      (id) => id,
+    );
+    const of = () => reads.of({ db: server.app.db, organizationId: ORGANIZATION }, keys);
+    const first = of();
+    await expect.poll(() => counts).toEqual([300]);
+    const others = Promise.all(Array.from({ length: 32 }, of));
+    resolve();
+    expect([await first, ...(await others)]).toEqual(Array.from({ length: 33 }, () => keys));
+    expect(counts).toEqual([300, 300]);
+  });
+
   test('wait a limited time for another statement, not until it ends', async () => {
-    const at = { ms: 600 };
-    const { of } = reading(at);
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const { statements, of } = reading(([id]) => (id === 1 ? end : undefined));
     const stuck = of(1);
-    await sleep(20);
-    at.ms = 0;
-    const startedAt = performance.now();
-    expect(await of(2)).toEqual([4]);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    await expect.poll(() => statements).toEqual([[1]]);
+    expect(await Promise.race([of(2), sleep(5_000, 'too late')])).toEqual([4]);
+    resolve();
     expect(await stuck).toEqual([2]);
   });
 
@@ -85,7 +108,9 @@ describe('batched reads', () => {
       statements++;
       return Promise.reject(Object.assign(new Error('refused'), { code }));
     });
-    const askers = Array.from({ length: 100 }, () => reads.of({ db: server.app.db, realmId: REALM }, [1]));
+    const askers = Array.from({ length: 100 }, () =>
+      reads.of({ db: server.app.db, organizationId: ORGANIZATION }, [1]),
+    );
     const answers = await Promise.allSettled(askers);
     expect(answers.map((answer) => answer.status === 'rejected' && answer.reason)).toEqual(
       Array.from({ length: 100 }, () => expect.objectContaining({ code })),
@@ -97,7 +122,7 @@ describe('batched reads', () => {
     const reads = new BatchedReads<number, number>(() => {
       throw new TypeError('thrown');
     });
-    const ask = () => reads.of({ db: server.app.db, realmId: REALM }, [1]);
+    const ask = () => reads.of({ db: server.app.db, organizationId: ORGANIZATION }, [1]);
     for (let i = 0; i < 2; i++) await expect(Promise.all([ask(), ask()])).rejects.toThrow('thrown');
   });
 
@@ -114,7 +139,7 @@ describe('batched reads', () => {
     const own = Prisma.sql`SELECT txid_current()::text AS of`;
     const [inside, outside] = await db.$transaction(async (tx) => {
       const [{ of: known = '' } = {}] = await tx.$queryRaw<{ of: string }[]>(own);
-      const [row] = await sharedRows<{ of: string }>({ db: tx, realmId: REALM }, own);
+      const [row] = await sharedRows<{ of: string }>({ db: tx, organizationId: ORGANIZATION }, own);
       return [row?.of, known];
     });
     expect(inside).toBe(outside);
@@ -122,14 +147,14 @@ describe('batched reads', () => {
 });
 
 const MESSAGES = `query ($channelId: ID!) {
-  messages(first: 20, narrow: { channel: { id: $channelId } }) { nodes {
+  messages(last: 20, narrow: { channel: { id: $channelId } }) { nodes {
     content flags viewerHasRead sender { fullName } reactions { emojiName user { fullName } } } } }`;
 const CHANNELS = `{ channels(first: 50) { nodes { name subscriberCount viewerSubscription { isMuted color }
-  folder { name } creator { fullName } messages(first: 5) { nodes { content flags sender { fullName } } } } } }`;
+  folder { name } creator { fullName } messages(last: 5) { nodes { content flags sender { fullName } } } } } }`;
 
 describe('requests that ask at the same time', () => {
   test('each return what their viewer can see, as if sent separately', async () => {
-    const { owner, administrator, moderator, member, guest, signUp } = await organization();
+    const { owner, administrator, moderator, member, guest, signUp } = await createOrganization();
     const create = async (name: string, subscribers: readonly Person[], more: object = {}) =>
       (await owner.ok('POST', '/channels/create', { name, subscribers: subscribers.map(({ id }) => id), ...more })).id;
     const channels = [

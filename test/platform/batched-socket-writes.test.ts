@@ -3,15 +3,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { batchWrites, whenWritten } from '../../src/platform/batched-writes.ts';
 
-// Tests writes of one event to very many connections. Each write takes long, as on a busy system.
+// Tests that one event is written to very many connections. Each write takes long, as on a busy system.
 
 const WRITE_MS = 0.2;
-/** Number of connections. It exceeds the number that is written in one time slice or immediately. */
+/** Number of connections. It exceeds the number of connections to which the service writes immediately or in one time slice. */
 const MANY = 100;
 
 const texts: string[] = [];
 
-/** Creates a connection that records each write and takes `WRITE_MS` for it. */
+/** Creates a connection that records each write and blocks for `WRITE_MS` during it. */
 function connection(name: string): Writable {
   const note = (text: string) => {
     const until = performance.now() + WRITE_MS;

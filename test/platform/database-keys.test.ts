@@ -3,10 +3,10 @@ import { doEverything } from '../helpers/everything.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { makeScene } from '../helpers/scene.ts';
 
-// Checks that no index is unique across organizations. Otherwise, organizations on separate database servers would be
-// impossible, because each write would have to ask all servers. See src/platform/db/README.md.
+// Checks that no index is unique across organizations. Such an index would make it impossible to store organizations on
+// separate database servers, because each write would have to query all servers. See src/platform/db/README.md.
 
-/** Indexes that are nevertheless unique across the whole service, with the reason. */
+/** Indexes that are unique across the whole service nevertheless, each with the reason. */
 const DIRECTORY: Readonly<Record<string, string>> = {
   realm_pkey: "an organisation's own number, which all others begin with",
   realm_subdomain_key: 'by it the organisation of a request is found',
@@ -17,7 +17,7 @@ const DIRECTORY: Readonly<Record<string, string>> = {
   email_change_token_hash_key: 'what leads from a mail to the change: nobody is signed in there',
 };
 
-/** Indexes of tables that do not belong to organizations. Each database has its own such tables. */
+/** Indexes of tables whose rows do not belong to organizations. Each database has such tables of its own. */
 const OF_THE_DATABASE: Readonly<Record<string, string>> = {
   log_epoch_pkey: 'since when the logs of this database go on without a break',
   log_epoch_only: 'that there is one such row',
@@ -33,7 +33,7 @@ afterAll(() => service[Symbol.asyncDispose]());
 interface UniqueIndex {
   readonly name: string;
   readonly isPrimary: boolean;
-  /** First column of the index. Null if it is an expression. */
+  /** Name of the first column of the index. Null if it is an expression. */
   readonly first: string | null;
 }
 
@@ -61,7 +61,7 @@ test('every foreign key starts with the organization, except that to the organiz
   expect(references.filter(({ first }) => first !== 'realm_id')).toEqual([]);
 });
 
-/** A step of a query plan. */
+/** A node of a query plan. */
 interface Step {
   readonly 'Index Name'?: string;
   readonly 'Index Cond'?: string;
@@ -70,7 +70,10 @@ interface Step {
 
 const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)];
 
-/** Returns the steps of a statement's generic plan, which does not depend on its parameters or on the number of rows. */
+/**
+ * Returns the nodes of a statement's generic query plan. This plan does not depend on the statement's parameters or on the
+ * number of rows.
+ */
 async function planOf(statement: string): Promise<Step[]> {
   const count = Math.max(0, ...[...statement.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
   const values = count === 0 ? '' : `(${Array(count).fill('NULL').join()})`;

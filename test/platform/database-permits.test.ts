@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CHANGE_QUEUE, fairPermits, permitsOf, READER_QUEUE, readerPermitsOf } from '../../src/platform/db/permits.ts';
 import type { FairLimiter } from '../../src/platform/fair-limiter.ts';
 
-/** Returns a change that runs until the test calls `end` or `fail`. */
+/** Returns a database change that runs until the test calls `end` or `fail`. */
 function change() {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const it = { isBegun: false, end: resolve, fail: reject };
@@ -15,9 +15,9 @@ function change() {
 }
 
 /** Requests permits for `count` changes of an organization at the same time. */
-function changesOf(permits: FairLimiter<number>, realmId: number, count: number) {
+function changesOf(permits: FairLimiter<number>, organizationId: number, count: number) {
   const changes = Array.from({ length: count }, change);
-  const ends = changes.map(({ run }) => permits.run(realmId, run));
+  const ends = changes.map(({ run }) => permits.run(organizationId, run));
   for (const end of ends) end.catch(() => {});
   return { changes, ends, begun: () => changes.filter(({ isBegun }) => isBegun).length };
 }
@@ -32,7 +32,8 @@ test('reserves connections for reads, and permits for organizations without any'
   const permits = fairPermits(permitsOf(POOL), CHANGE_QUEUE, held);
   const first = changesOf(permits, 1, 30);
   expect(first.begun()).toBe(each);
-  // As long as there are permits, each further organization gets one, no matter how many changes of others do not end.
+  // As long as permits are free, each further organization gets one. It does not matter how many changes of other organizations
+  // are still running.
   const others = Array.from({ length: spare }, (_, i) => changesOf(permits, 2 + i, 30));
   for (const other of others) expect(other.begun()).toBeGreaterThanOrEqual(1);
   expect(first.begun() + others.reduce((sum, { begun }) => sum + begun(), 0)).toBeLessThanOrEqual(total);
@@ -41,8 +42,8 @@ test('reserves connections for reads, and permits for organizations without any'
 test('serves organizations in turn, and the changes of each in order of arrival', async () => {
   const permits = fairPermits({ total: 1, each: 1, spare: 0 }, CHANGE_QUEUE, held);
   const order: string[] = [];
-  const noting = (realmId: number, name: string) =>
-    permits.run(realmId, async () => {
+  const noting = (organizationId: number, name: string) =>
+    permits.run(organizationId, async () => {
       await sleep(1);
       order.push(name);
     });
@@ -56,7 +57,7 @@ test('refuses changes immediately if too many wait, and sooner after a lock time
   await expect(permits.run(1, async () => 'never')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT', status: 503 });
   changes[0]?.fail(lockTimeout());
   await expect(ends[0]).rejects.toThrow('too late');
-  // The other changes of the organization are still running, so no further ones start.
+  // The other changes of the organization still hold its permits, so no further changes start.
   expect(begun()).toBe(each);
   for (const { end } of changes) end();
   await Promise.allSettled(ends);
@@ -66,8 +67,8 @@ test('refuses changes immediately if too many wait, and sooner after a lock time
 
 test('admits as many as before if the lock timeout was not for the lock that all changes need', async () => {
   const asked: number[] = [];
-  const permits = fairPermits(permitsOf(POOL), CHANGE_QUEUE, async (realmId) => {
-    asked.push(realmId);
+  const permits = fairPermits(permitsOf(POOL), CHANGE_QUEUE, async (organizationId) => {
+    asked.push(organizationId);
     return false;
   });
   const { changes, ends, begun } = changesOf(permits, 7, each + 1);
@@ -93,14 +94,14 @@ test('refuses whoever waited for too long', async () => {
 
 test('lets two readers of one organization catch up at a time, and one of another besides', async () => {
   const permits = fairPermits(readerPermitsOf(POOL), READER_QUEUE);
-  // The organization requests more changes than can wait for a permit.
+  // This organization requests more changes than can wait for a permit.
   const first = changesOf(permits, 1, 1_000);
   expect(first.begun()).toBe(2);
   const second = changesOf(permits, 2, 10);
   expect(second.begun()).toBe(1);
   const third = changesOf(permits, 3, 1);
   expect(third.begun()).toBe(0);
-  // After one step of another organization has ended, the waiting reader gets the permit.
+  // After one change of the first organization has ended, the waiting third organization gets the permit.
   first.changes[0]?.end();
   await first.ends[0];
   expect(third.begun()).toBe(1);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { cookieName } from '../../src/api/cookies.ts';
 import { Prisma } from '../../src/generated/prisma/client.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/client.ts';
@@ -12,14 +13,12 @@ import { withSession } from '../../src/platform/db/sessions.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { startInProcess } from '../helpers/in-process.ts';
 import { runProgram } from '../helpers/program.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const { DATABASE_URL = '' } = process.env;
 const SECRET_KEY = randomBytes(32).toString('hex');
-/** Timeout in milliseconds. The tests create databases and start processes while other tests run. */
-const SLOW = { timeout: 180_000 };
 
-/** Names of settings that change no result and cause no failure, whatever their value, by reason. */
+/** Database settings that change no result and cause no failure, whatever their value. Keyed by the reason. */
 const HARMLESS: Readonly<Record<string, RegExp>> = {
   'plans and costs: the rows are the same': new RegExp(
     '^(enable_.+|geqo.*|.*_cost|cpu_.+|jit_.+|.+_collapse_limit|constraint_exclusion|cursor_tuple_fraction|plan_cache_mode|' +
@@ -46,7 +45,7 @@ const HARMLESS: Readonly<Record<string, RegExp>> = {
     /^(commit_delay|commit_siblings|deadlock_timeout|client_connection_check_interval)$/,
 };
 
-/** A value of each session setting that an operator can have configured, and that the service must override. */
+/** For each session setting, a value that an operator can have configured and that the service must override. */
 const HOSTILE: Readonly<Record<keyof typeof SESSION_SETTINGS, string>> = {
   TimeZone: 'America/New_York',
   DateStyle: 'German, DMY',
@@ -92,7 +91,7 @@ interface Ground {
 /**
  * Creates a database that is dropped at the end of the test.
  *
- * @param settings Settings of the database.
+ * @param settings Session settings that are stored for the database.
  */
 async function ground(settings: Readonly<Record<string, string>> = {}, options = ''): Promise<Ground> {
   const database = await createDatabase(DATABASE_URL, options);
@@ -123,10 +122,10 @@ const isKnown = async (client: pg.Client, setting: string) =>
   (await client.query('SELECT current_setting($1, true) AS value', [setting])).rows[0].value !== null;
 
 /**
- * Creates a role that can create tables in the database.
+ * Creates a database role that can create tables in the database.
  *
- * @param settings Settings of the role.
- * @returns The URL of the database for this role.
+ * @param settings Session settings that are stored for the role.
+ * @returns The URL of the database with this role.
  */
 async function asRole({ url, run }: Ground, settings: Readonly<Record<string, string>> = {}): Promise<string> {
   const role = `chat_test_${randomBytes(6).toString('hex')}`;
@@ -158,7 +157,7 @@ interface Shown {
 }
 const asObject = (rows: readonly Shown[]) => Object.fromEntries(rows.map(({ name, value }) => [name, value]));
 
-describe.skipIf(DATABASE_URL === '')('settings of the server, the database, the role and the connection', SLOW, () => {
+describe.skipIf(DATABASE_URL === '')('settings of the server, the database, the role and the connection', () => {
   test('each is set for every session, checked at the start, or known to be harmless', async () => {
     const { run } = await ground();
     const { rows } = await run(
@@ -187,17 +186,18 @@ describe.skipIf(DATABASE_URL === '')('settings of the server, the database, the 
     const reference = await opened((await ground()).url);
     const expected = asObject(await reference.db.$queryRaw<Shown[]>(shown(names)));
     const database = await opened(url);
-    // Checks the client of the ORM, one of its transactions, and the reader that bypasses the ORM.
+    // Checks the settings in the sessions of the ORM's client, of one of its transactions, and of the reader that bypasses the
+    // ORM.
     expect(asObject(await database.db.$queryRaw<Shown[]>(shown(names)))).toEqual(expected);
     const inTransaction = await database.db.$transaction((tx) => tx.$queryRaw<Shown[]>(shown(names)));
     expect(asObject(inTransaction)).toEqual(expected);
     expect(asObject(await readRows<Shown>(database.db, shown(names)))).toEqual(expected);
-    // Checks a separate session, which migrations use for their lock and nodes for LISTEN.
+    // Checks the settings in a separate session, which migrations use for their lock and nodes for LISTEN.
     const { lock_timeout, idle_in_transaction_session_timeout } = SESSION_SETTINGS;
     const statement = shown(names);
     const { rows } = await withSession(url, (session) => session.query(statement.text, statement.values));
     expect(asObject(rows)).toEqual({ ...expected, lock_timeout, idle_in_transaction_session_timeout });
-    // Checks a migration script.
+    // Checks the settings in the session of a migration script.
     await database.runScript(`CREATE TABLE found AS ${shown([]).text.replace('$1', `'{${names.join()}}'`)}`);
     expect(asObject((await place.run('SELECT name, value FROM found')).rows)).toMatchObject({ TimeZone: 'UTC' });
     expect(expected).toMatchObject({ TimeZone: 'UTC', statement_timeout: '0', lock_timeout: '4s' });
@@ -217,7 +217,7 @@ describe.skipIf(DATABASE_URL === '')('settings of the server, the database, the 
   test('a service works on a database with the worst settings', async () => {
     const { url, run } = await ground(HOSTILE);
     await using service = await startInProcess({ env: { DATABASE_URL: url, SECRET_KEY } });
-    const { owner, member } = await organization({}, { on: service });
+    const { owner, member } = await createOrganization({}, { on: service });
     await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'quay' }], principals: [member.id] });
     const seconds = () => Math.floor(Date.now() / 1000);
     const sentFrom = seconds();
@@ -276,7 +276,7 @@ describe.skipIf(DATABASE_URL === '')('settings of the server, the database, the 
   });
 });
 
-describe.skipIf(DATABASE_URL === '')('the schema of the tables', SLOW, () => {
+describe.skipIf(DATABASE_URL === '')('the schema of the tables', () => {
   const tablesIn = async ({ run }: Ground) => {
     const { rows } = await run(
       `SELECT schemaname AS name, count(*)::int AS n FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema') GROUP BY 1`,
@@ -290,11 +290,32 @@ describe.skipIf(DATABASE_URL === '')('the schema of the tables', SLOW, () => {
     await place.run('CREATE SCHEMA "Chat, too"; CREATE TABLE public.message (id int)');
     const url = `${place.url}?schema=Chat%2C%20too`;
     await using service = await startInProcess({ env: { DATABASE_URL: url, SECRET_KEY } });
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'kept' }] });
     expect(await service.app.db.draft.count()).toBe(1);
     expect(await tablesIn(place)).toEqual({ 'Chat, too': true, public: false });
     expect(service.app.database.schema()).toBe('Chat, too');
+  });
+
+  test('names the session cookie, however a node connects to it', async () => {
+    const place = await ground();
+    await place.run('CREATE SCHEMA chat; CREATE SCHEMA second');
+    const nameAt = async (url: string) => {
+      await using service = await startInProcess({ env: { DATABASE_URL: url, SECRET_KEY, PORT: '4000' } });
+      return cookieName(service.app.config, 'session');
+    };
+    const url = `${place.url}?schema=chat`;
+    const name = await nameAt(url);
+    expect(await nameAt(withOptions(place.url, { search_path: 'chat' }))).toBe(name);
+    expect(await nameAt(withOptions(place.url, { search_path: 'second,chat' }))).toBe(name);
+    const second = await nameAt(`${place.url}?schema=second`);
+    expect(second).not.toBe(name);
+    expect(await nameAt(withOptions(place.url, { search_path: 'second' }))).toBe(second);
+    const inPublic = await nameAt(`${place.url}?schema=public`);
+    expect(new Set([name, second, inPublic]).size).toBe(3);
+    expect(await nameAt(place.url)).toBe(inPublic);
+    await place.run(`ALTER DATABASE ${new URL(place.url).pathname.slice(1)} SET search_path = chat`);
+    expect(await nameAt(place.url)).toBe(name);
   });
 
   test("is the first existing one in search_path: of a role, of the connection, or with the user's name", async () => {
@@ -303,7 +324,7 @@ describe.skipIf(DATABASE_URL === '')('the schema of the tables', SLOW, () => {
     await byRole.run(`CREATE SCHEMA chat AUTHORIZATION ${new URL(url).username}`);
     expect(await migrated(url)).not.toEqual([]);
     const { db } = await opened(url);
-    expect(await db.realm.count()).toBe(0);
+    expect(await db.organization.count()).toBe(0);
     expect(await tablesIn(byRole)).toEqual({ chat: true });
 
     const byConnection = await ground();
@@ -311,10 +332,10 @@ describe.skipIf(DATABASE_URL === '')('the schema of the tables', SLOW, () => {
     const other = withOptions(byConnection.url, { search_path: 'other' });
     expect(await migrated(other)).not.toEqual([]);
     expect(await tablesIn(byConnection)).toEqual({ other: true });
-    // The schema was created later, but precedes the one with the tables in the search path.
+    // This schema was created later, but precedes the schema with the tables in the search path.
     await byConnection.run('CREATE SCHEMA earlier');
     const { db: again } = await opened(withOptions(byConnection.url, { search_path: 'earlier,other' }));
-    expect(await again.realm.count()).toBe(0);
+    expect(await again.organization.count()).toBe(0);
   });
 
   test('must exist, be usable, and not hide tables that were created before ?schema= had an effect', async () => {
@@ -348,7 +369,6 @@ describe.skipIf(DATABASE_URL === '')('the schema of the tables', SLOW, () => {
 
 describe.skipIf(DATABASE_URL === '')(
   'a database that cannot store or compare names is refused with a clear message',
-  SLOW,
   () => {
     test.each([
       [

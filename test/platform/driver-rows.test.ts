@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Prisma } from '../../src/generated/prisma/client.ts';
 import { readRows, transaction } from '../../src/platform/db/rows.ts';
-import { type InProcess, startInProcess } from '../helpers/in-process.ts';
+import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 
 let server: InProcess;
 beforeAll(async () => {
-  server = await startInProcess();
+  server = await shareInProcess();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -18,7 +18,7 @@ const EVERYTHING = Prisma.sql`SELECT
   '{}'::int[] AS none, '{"a,b",NULL,"c\\"d"}'::text[] AS texts, '{t,f}'::boolean[] AS flags,
   '6f9619ff-8b86-4d11-b42d-00c04fc964ff'::uuid AS uuid, count(*) AS count FROM (VALUES (1), (2)) AS two(x)`;
 
-/** Returns the names, types and values of rows, so that two results can be compared. */
+/** Returns the names, types and values of the columns of rows, in a form in which two results can be compared. */
 const shown = (rows: readonly object[]) =>
   rows.map((row) =>
     Object.entries(row).map(([name, value]) => [

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { startInProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// A database server does this with autovacuum.
+// A separate PostgreSQL server does this with autovacuum.
 test('the embedded database updates its statistics, and frees the space of deleted rows', async () => {
   await using service = await startInProcess();
-  const { owner } = await organization({}, { on: service });
+  const { owner } = await createOrganization({}, { on: service });
   const { app } = service;
   const drafts = Array.from({ length: 30 }, (_, i) => ({ type: '', to: [], topic: '', content: `draft ${i}` }));
   for (let i = 0; i < 5; i++) {

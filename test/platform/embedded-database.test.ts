@@ -15,7 +15,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** Returns the number of prepared statements that exist in the database. */
+/** Returns the number of prepared statements in the database session. */
 const kept = async () =>
   (await database.query<{ n: number }>('SELECT count(*)::int AS n FROM pg_prepared_statements')).rows[0]?.n ?? 0;
 

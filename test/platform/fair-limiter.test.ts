@@ -3,7 +3,10 @@ import { FairLimiter, type LimiterOptions } from '../../src/platform/fair-limite
 
 const UNLIMITED = { running: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
 
-/** Returns a limiter, and functions that request a task and that end a running one. The name of a task begins with its key. */
+/**
+ * Returns a limiter, and functions that request a task and that end a running one. The first letter of a task's name is its
+ * key.
+ */
 function limiterOf(options: Partial<LimiterOptions<string>>) {
   const limiter = new FairLimiter<string>({ limitsOf: () => UNLIMITED, ...options });
   const begun: string[] = [];
@@ -43,7 +46,7 @@ test('serves the key with the fewest running tasks, and among those the one serv
   expect(begun.at(-1)).toBe('a3');
   await end('c1');
   expect(begun.at(-1)).toBe('d1');
-  // All three keys with running tasks have one. Key "b" has waited longest since it was served.
+  // Each of the three keys with running tasks has one. Of these, key "b" has waited longest since one of its tasks was started.
   void ask('a4');
   await end('d1');
   expect(begun.at(-1)).toBe('b3');
@@ -56,7 +59,7 @@ test('reserves permits for keys without running tasks', async () => {
   for (const name of ['b1', 'c1']) void ask(name);
   expect(begun).toEqual(['a1', 'a2', 'b1']);
   await end('b1');
-  // The permit stays reserved: "c" has no running task, and "a" has.
+  // The permit is reserved for keys without a running task. So "c" gets it, and not "a".
   expect(begun.at(-1)).toBe('c1');
   await end('c1');
   expect(begun).toHaveLength(4);
@@ -118,7 +121,7 @@ test('bounds the waiting tasks in total, but not those of keys with unlimited on
   for (const name of ['o1', 'o2', 'o3', 'o4', 'a1']) void ask(name);
   const dropped = ask('a2');
   void ask('b1');
-  // The newest task of the longest bounded queue is dropped.
+  // If too many tasks wait, the newest task of the longest bounded queue is dropped.
   await expect(dropped).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
   await expect(ask('c1')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
   expect([limiter.waiting, limiter.waitingBefore('c'), limiter.waitingBefore('o')]).toEqual([5, 3, 5]);

@@ -4,10 +4,13 @@ import { ImageQueue } from '../../src/platform/images/queue.ts';
 import { heldImages } from '../helpers/held-images.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 describe('a queue for expensive work', () => {
-  /** Returns a queue, the order in which its work starts, and a function that adds work which ends when its `end` is called. */
+  /**
+   * Returns an image queue, the order in which its jobs start, and a function that adds a job. The job ends when its `end` is
+   * called.
+   */
   function queued(bounds = { ofAccount: 8, total: 20 }) {
     const queue = new ImageQueue(bounds);
     const order: string[] = [];
@@ -88,13 +91,13 @@ describe('uploads of images', () => {
   let service: InProcess;
   beforeAll(async () => {
     service = await startInProcess();
-  }, 60_000);
+  });
   afterAll(() => service[Symbol.asyncDispose]());
 
   test('of one user and their bots do not delay those of another user: REST, GraphQL, avatars and emoji', async () => {
-    const { owner, administrator, bot } = await organization({}, { on: service });
-    // Bypasses the limiter of accounts. If the event loop is delayed, it runs the requests of an account one after another, so
-    // that only one of them would be in the queue.
+    const { owner, administrator, bot } = await createOrganization({}, { on: service });
+    // Bypasses the limiter of accounts. If the event loop is delayed, this limiter runs the requests of an account one after
+    // another. Then only one of them would be in the image queue.
     vi.spyOn(service.app.accountLimiter, 'run').mockImplementation((_account, work) => work());
     const order: string[] = [];
     const noted = async (name: string, uploading: Promise<unknown>) => {

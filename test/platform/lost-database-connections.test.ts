@@ -8,9 +8,9 @@ import { openBus } from '../../src/events/bus.ts';
 import type { Config } from '../../src/platform/config.ts';
 import { isBusy, isCertainlyNotDone } from '../../src/platform/db/errors.ts';
 import { rowReader } from '../../src/platform/db/pg-rows.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 
-/** Returns the error of a read from the database if every connection fails with a system error. */
+/** Returns the error of a database read for which every connection fails with the system error `code`. */
 async function failing(code: string, syscall: string): Promise<unknown> {
   const error = Object.assign(new Error(`${syscall} ${code}`), { code, syscall, errno: -1 });
   const stream = () => {
@@ -40,9 +40,9 @@ test.each([
 const { DATABASE_URL: databaseServer = '' } = process.env;
 
 /**
- * Starts a proxy that closes the first connection on which LISTEN is executed.
+ * Starts a proxy that closes the first connection over which LISTEN is executed.
  *
- * @returns The database URL through the proxy.
+ * @returns The URL of the database through the proxy.
  */
 async function cutAtFirstListen(databaseUrl: string): Promise<string> {
   const target = new URL(databaseUrl);
@@ -67,7 +67,7 @@ async function cutAtFirstListen(databaseUrl: string): Promise<string> {
 }
 
 test.skipIf(databaseServer === '')('a node whose LISTEN connection was closed opens another one', async () => {
-  await using database = await createDatabase(databaseServer);
+  await using database = await createMigratedDatabase(databaseServer);
   const bus = openBus({ databaseUrl: await cutAtFirstListen(database.url) } as Config, pino({ level: 'silent' }));
   await sleep(2_500);
   const client = new pg.Client({ connectionString: database.url });
@@ -81,7 +81,7 @@ test.skipIf(databaseServer === '')('a node whose LISTEN connection was closed op
 });
 
 test.skipIf(databaseServer === '')('a bus closed before its connection is open leaves no connection', async () => {
-  await using database = await createDatabase(databaseServer);
+  await using database = await createMigratedDatabase(databaseServer);
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   const ended = Date.now();

@@ -5,28 +5,28 @@ import { type Mail, queueMail } from '../../src/platform/mail/outbox.ts';
 import { MailWorker } from '../../src/platform/mail/worker.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { type Mailbox, openMailbox } from '../helpers/mailbox.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** The tests share a clock, so they run one after another. */
+/** Emails in the queue. The tests share a clock, so they run one after another. */
 describe('queued email', () => {
   let clock = Date.now();
   let mailbox: Mailbox;
   let service: InProcess;
-  let realmId: number;
+  let organizationId: number;
 
   beforeAll(async () => {
     mailbox = await openMailbox();
     const env = { SMTP_URL: mailbox.url, MAIL_FROM: 'Acme chat <chat@acme.example>' };
     service = await startInProcess({ env, now: () => new Date(clock) });
-    realmId = (await organization({}, { on: service })).realm.id;
+    organizationId = (await createOrganization({}, { on: service })).organization.id;
   });
   beforeEach(async () => {
     mailbox.answer = undefined;
     await service.app.db.outgoingMail.deleteMany();
-    // An email is queued at the time of the database's clock, so the test clock must not be behind it.
+    // The database's clock sets the time at which an email is queued, so the test clock must not be behind it.
     clock = Date.now() + 1;
   });
   afterAll(async () => {
@@ -35,10 +35,10 @@ describe('queued email', () => {
   });
 
   const queue = (mail: Partial<Mail> = {}) =>
-    transact({ app: service.app, realmId }, (tx) =>
-      queueMail(tx, { realmId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.\n', ...mail }),
+    transact({ work: service.app.work, organizationId }, (tx) =>
+      queueMail(tx, { organizationId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.\n', ...mail }),
     );
-  /** Advances the clock and sends all emails that are due. @returns The emails that arrived. */
+  /** Advances the clock by `ms` and sends all emails that are then due. @returns The emails that arrived. */
   async function pass(ms: number) {
     const before = mailbox.mails.length;
     clock = Math.max(clock + ms, Date.now());
@@ -62,8 +62,8 @@ describe('queued email', () => {
   });
 
   test('is not sent if the change fails', async () => {
-    const change = transact({ app: service.app, realmId }, async (tx) => {
-      await queueMail(tx, { realmId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.' });
+    const change = transact({ work: service.app.work, organizationId }, async (tx) => {
+      await queueMail(tx, { organizationId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.' });
       throw new Error('No');
     });
     await expect(change).rejects.toThrow('No');
@@ -130,7 +130,7 @@ describe('queued email', () => {
       UPDATE outgoing_mail SET attempts = 1, next_attempt_at = ${new Date(clock + 5 * MINUTE)}`;
     expect(await pass(5 * MINUTE - 1000)).toEqual([]);
     const [mail] = await pass(1000);
-    expect(mail?.raw).toMatch(new RegExp(`^Message-ID: <mail\\.${realmId}\\.\\d+@localhost>\\r$`, 'm'));
+    expect(mail?.raw).toMatch(new RegExp(`^Message-ID: <mail\\.${organizationId}\\.\\d+@localhost>\\r$`, 'm'));
   });
 
   test('is sent once by two nodes that poll at the same time', async () => {
@@ -206,8 +206,8 @@ describe('emails with hostile names of people and organizations', () => {
   }
 
   test('has only these headers, goes to one recipient, and ends at its own end', async () => {
-    const made = await organization({}, { on: service });
-    const { owner, realm } = made;
+    const made = await createOrganization({}, { on: service });
+    const { owner, organization } = made;
     let taken = 0;
     for (const [i, name] of NAMES.entries()) {
       const named = await owner.rest('PATCH', '/realm', { name });
@@ -236,12 +236,12 @@ describe('emails with hostile names of people and organizations', () => {
       }
     }
     expect(taken).toBeGreaterThan(5);
-    expect(realm.name).not.toBe('');
+    expect(organization.name).not.toBe('');
     expect(mailbox.mails.some(({ to }) => to.some((address) => address.includes('evil')))).toBe(false);
   });
 
   test('is refused for an address list, or an address with a line break', async () => {
-    const { member } = await organization({}, { on: service });
+    const { member } = await createOrganization({}, { on: service });
     for (const email of [
       ...[
         'a@b.example\r\nBcc: c@d.example',

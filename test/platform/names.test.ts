@@ -1,12 +1,81 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Prisma } from '../../src/generated/prisma/client.ts';
-import { isAlike, showsNothing, unreadableAt } from '../../src/platform/names.ts';
+import { isAlike, unreadableAt } from '../../src/platform/names.ts';
+import { showsNothing } from '../../src/platform/text.ts';
 import { shareInProcess } from '../helpers/in-process.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests names that resemble other names, or that are invisible.
+
+/** Letters, each with a letter of another script that looks like it. */
+const LOOK_ALIKES: readonly (readonly [letter: string, alike: string])[] = [
+  ...([
+    ['o', 'ო'],
+    ['o', 'ჿ'],
+    ['o', 'ס'],
+    ['l', 'ו'],
+    ['l', 'ן'],
+    ['o', 'ဝ'],
+    ['O', 'ଠ'],
+    ['o', 'ഠ'],
+    ['l', 'ا'],
+  ] as const),
+  ...([
+    ['I', 'ا'],
+    ['1', 'ا'],
+    ['o', 'ہ'],
+    ['o', '٥'],
+    ['O', '߀'],
+    ['0', '߀'],
+    ['o', '〇'],
+    ['K', 'Ⲕ'],
+    ['I', 'Ⲓ'],
+  ] as const),
+  ...([
+    ['M', 'Ⲙ'],
+    ['N', 'Ⲛ'],
+    ['T', 'Ⲧ'],
+    ['w', 'ꮃ'],
+    ['s', 'ꮪ'],
+    ['s', '𐑈'],
+    ['M', '𐌌'],
+    ['M', '𐌑'],
+    ['Σ', 'ⵉ'],
+  ] as const),
+  ...([
+    ['о', 'ס'],
+    ['ο', 'ہ'],
+    ['І', 'ן'],
+    ['i', 'ן'],
+    ['a', 'а'],
+    ['h', 'һ'],
+    ['l', 'ⵏ'],
+    ['v', 'ѵ'],
+    ['Z', 'Ꮓ'],
+  ] as const),
+];
+
+/** Names that differ by letters of one script, although these look alike. */
+const WITHIN_SCRIPTS: readonly (readonly string[])[] = [
+  ...[
+    ['barn', 'bam'],
+    ['bill', 'biII', 'bi11'],
+    ['OO', 'O0'],
+    ['דו', 'דן', 'דס'],
+    ['ده', 'دہ', 'دھ'],
+    ['باب ١', 'باب ا'],
+  ],
+  ...[
+    ['ⲓⲛ', 'ⲗⲛ'],
+    ['ӏе', 'іе'],
+    ['тест', 'tect'],
+    ['сосна', 'cocna'],
+    ['ⵉⵏ', 'ⵍⵏ'],
+    ['ဝန', '၀န'],
+  ],
+];
 
 const UNREADABLE: readonly (readonly [what: string, name: string, position: number])[] = [
   ['an override of the direction', 'abc\u202Ecba', 4],
@@ -28,11 +97,24 @@ const UNREADABLE: readonly (readonly [what: string, name: string, position: numb
   ['spaces and fillers alone', '\u2003\u115F', 1],
   ['a mark without a letter', '\u0301', 1],
   ['four marks on a letter', 'Z\u0301\u0302\u0303\u0304algo', 2],
+  ['six tone marks of Thai', 'ก\u0E48\u0E49\u0E4A\u0E4B\u0E48\u0E49', 2],
+  ['four marks on a letter of Thai', 'ที\u0E48\u0E49\u0E4C', 2],
+  ['four marks on a letter of Lao', 'ກ\u0EC8\u0EC9\u0ECA\u0ECB', 2],
+  ['seven accents of Hebrew', 'ש\u0591\u0592\u0593\u0594\u0595\u0596\u0597', 2],
+  ['five accents of Hebrew', 'בא\u0591\u0592\u0593\u0594\u0595', 3],
+  ['five marks of Arabic', 'ب\u06D6\u06D7\u06D8\u06D9\u06DA', 2],
+  ['five marks of Syriac', 'ܒ\u0730\u0731\u0732\u0733\u0734', 2],
+  ['five marks of Devanagari', 'क\u093C\u0941\u0902\u0900\u0901', 2],
+  ['five marks of several scripts', 'a\u0E48\u0591\u06D6\u0730\u1037', 2],
+  ['six marks of Burmese', 'က\u103D\u103E\u102D\u102F\u1037\u1036', 2],
   ['a mark twice', 'Z\u0301\u0301', 2],
   ['a character that is not assigned', 'a\u0378', 2],
   ['a character for private use', 'a\uE000', 2],
   ['a line separator', 'a\u2028b', 2],
   ['an annotation', 'a\uFFF9b', 2],
+  ['an object replacement', 'a\uFFFC', 2],
+  ['a joiner twice after a virama', 'രാജന്\u200D\u200D', 6],
+  ['a joiner between a virama and a Latin letter', 'ക്\u200Da', 3],
   ['an emoji selector after a digit', 'v1\uFE0F', 3],
   ['an emoji selector after a digit of a name', 'Iris Haddad1\uFE0F', 13],
   ['an emoji selector after a sign of keycaps', '#\uFE0F', 2],
@@ -48,7 +130,10 @@ const UNREADABLE: readonly (readonly [what: string, name: string, position: numb
 
 const READABLE: readonly string[] = [
   ...['', 'Ada Lovelace', 'Zoë', 'Zoe\u0308', 'Việt Nam', 'Vie\u0323\u0302t', "O'Brien-Smith, Jr."],
-  ...['می\u200Cخواهم', 'مُحَمَّدٌ', 'क्\u200Dष', 'ශ්\u200Dරී', 'မြွှေ့', 'น้ำ', 'שָׁלוֹם', '浮き桟橋', '葛\u{E0100}', '한국어'],
+  ...['രാജന്\u200D', 'സാജന്\u200D നായര്\u200D', 'बृहत्\u200C-कथा', '𞤀\u200D𞤣'],
+  ...['می\u200Cخواهم', 'مُحَمَّدٌ', 'क्\u200Dष', 'ශ්\u200Dරී', 'မြွှေ့', 'น้ำ', 'שָׁלוֹם', 'שְּׁ֣מַע', 'ที่', 'สิทธิ์', 'ເຖິງ່'],
+  ...['လျှို့ဝှက်', 'ချွှို့', 'ཧྐྵྨླྺྃ', 'བསྒྲུབས', 'क़ुंच', 'ᨠᩖᩥ᩠ᨿ᩵', 'ߒߞߏ߫', 'បុណ្យ', 'ꦏꦿꦶꦁ', 'نَّٰ'],
+  ...['浮き桟橋', '葛\u{E0100}', '한국어'],
   ...[
     '❤',
     '❤\uFE0F',
@@ -83,13 +168,37 @@ test('a text of invisible characters is blank', () => {
     expect([text, showsNothing(text)]).toEqual([text, false]);
 });
 
+test('names look alike if they differ only by letters of different scripts', async () => {
+  await using service = await shareInProcess();
+  const areAlike = async (one: string, other: string) => {
+    const [row] = await service.app.db.$queryRaw<
+      { alike: boolean }[]
+    >`SELECT ${isAlike(Prisma.sql`${one}::text`, other)} AS alike`;
+    return row?.alike;
+  };
+  for (const [letter, alike] of LOOK_ALIKES) {
+    for (const [one, other] of [
+      [letter, alike],
+      [`Deck ${letter}`, `deck  ${alike}`],
+      [`cafe\u0301 ${letter}${letter}`, `café ${alike}${letter}`],
+    ] as const) {
+      expect([one, other, await areAlike(one, other), await areAlike(other, one)]).toEqual([one, other, true, true]);
+    }
+  }
+  for (const names of WITHIN_SCRIPTS) {
+    for (const one of names) {
+      for (const other of names) expect([one, other, await areAlike(one, other)]).toEqual([one, other, one === other]);
+    }
+  }
+});
+
 test('indexes find names that look alike', async () => {
   await using service = await shareInProcess();
   const { db } = service.app;
   const undone = new Error('undone');
   const found: Record<string, string[]> = {};
   const work = db.$transaction(async (tx) => {
-    const { id } = await tx.realm.create({ data: { subdomain: randomUUID(), name: 'Names' } });
+    const { id } = await tx.organization.create({ data: { subdomain: randomUUID(), name: 'Names' } });
     await tx.$executeRaw`
       INSERT INTO user_account (realm_id, email, full_name)
       SELECT ${id}::int, i || '@example.com', 'Iris ' || i FROM generate_series(1, 2000) AS i`;
@@ -132,7 +241,7 @@ test('a name of the longest characters fits into an index', async () => {
 describe('a new name', () => {
   let people: Organization;
   beforeAll(async () => {
-    people = await organization();
+    people = await createOrganization();
   });
 
   const say = (by: Person, topic: string, content = 'text') =>
@@ -142,7 +251,7 @@ describe('a new name', () => {
 
   const channelId = async () => (await people.owner.ok('GET', '/get_stream_id', { stream: 'harbour' })).stream_id;
 
-  /** Functions that make a call with a name for an object. There is one for every call that sets a name. */
+  /** Functions that send a request which sets the name of an object. There is one for every kind of name that users can set. */
   const NAMED: Readonly<Record<string, (name: string) => Promise<{ status: number; body: Parameters }>>> = {
     'one’s own': (full_name) => people.member.rest('PATCH', '/settings', { full_name }),
     'another user’s': (full_name) => people.owner.rest('PATCH', `/users/${people.guest.id}`, { full_name }),
@@ -204,7 +313,7 @@ describe('a new name', () => {
         expect([first, (await create(first)).status]).toEqual([first, 200]);
         for (const name of refused) expect([name, (await create(name)).status >= 400]).toEqual([name, true]);
       }
-      // Two letters of one script are treated as different, even if they look similar.
+      // Two letters of the same script are treated as different, even if they look similar.
       for (const name of [
         'barn',
         'bam',
@@ -227,8 +336,31 @@ describe('a new name', () => {
     expect((await channel('раураl')).body.code).toBe('CHANNEL_ALREADY_EXISTS');
   });
 
+  const KINDS = [
+    ['a new channel’s', 'channel'],
+    ['a new group’s', 'group'],
+    ['a new bot’s', 'bot'],
+    ['a folder’s', 'folder'],
+    ['a profile field’s', 'field'],
+  ] as const;
+  /** Returns every fifth item, another fifth for each kind: all kinds use the comparison that is tested above for each item. */
+  const shareOf = <T>(all: readonly T[], kind: string) =>
+    all.filter((_, i) => i % KINDS.length === KINDS.findIndex(([name]) => name === kind));
+
+  test.for(KINDS)('with one letter of another script is refused: %s', async ([kind, word]) => {
+    const create = async (name: string) => (await NAMED[kind]?.(name))?.status ?? 0;
+    for (const [i, [letter, alike]] of shareOf(LOOK_ALIKES, kind).entries()) {
+      const [taken, refused] = [`${word} ${letter}ew ${i}`, `${word} ${alike}ew ${i}`];
+      expect([taken, await create(taken)]).toEqual([taken, 200]);
+      expect([refused, await create(refused)]).toEqual([refused, word === 'channel' ? 409 : 400]);
+    }
+    for (const name of shareOf(WITHIN_SCRIPTS, kind).flat()) {
+      expect([name, await create(`${word} ${name}`)]).toEqual([name, 200]);
+    }
+  });
+
   test('a message of invisible characters is empty', async () => {
-    for (const content of ['\u200B', '\u2800\u2800', '\u3164', '\u202E\n\u200D']) {
+    for (const content of ['\u200B', '\uFFFC', '\u{13441}', '\u2800\u2800', '\u3164', '\u202E\n\u200D']) {
       const { body } = await say(people.owner, 'words', content);
       expect(body).toMatchObject({ code: 'BAD_REQUEST', msg: 'Message must not be empty' });
     }

@@ -9,10 +9,10 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/client.ts';
 import { requireSessions } from '../../src/platform/db/sessions.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createDatabase, createMigratedDatabase } from '../helpers/database.ts';
 import { freePort } from '../helpers/process.ts';
 import { runProgram } from '../helpers/program.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 
 const { DATABASE_URL = '' } = process.env;
 const PGBOUNCER = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(existsSync);
@@ -20,9 +20,9 @@ const NOTE = PGBOUNCER === undefined ? ': skipped, for there is no PgBouncer' : 
 const SECRET_KEY = randomBytes(32).toString('hex');
 
 /**
- * Starts a connection pooler in front of a database, until the end of the test.
+ * Starts PgBouncer, a connection pooler, in front of a database, until the end of the test.
  *
- * @returns The database URL through the pooler.
+ * @returns The URL of the database through the pooler.
  */
 async function pooled(databaseUrl: string, mode: 'session' | 'transaction', settings = ''): Promise<string> {
   const { hostname, port, username, password } = new URL(databaseUrl);
@@ -80,12 +80,12 @@ describe.runIf(PGBOUNCER !== undefined && DATABASE_URL !== '')(`behind PgBouncer
   );
 
   test('the service works with a pooler in session mode, with the settings that the log needs', async () => {
-    await using database = await createDatabase(DATABASE_URL);
+    await using database = await createMigratedDatabase(DATABASE_URL);
     const name = new URL(database.url).pathname.slice(1);
     await ask(database.url, `ALTER DATABASE ${name} SET TimeZone = 'Asia/Tokyo'`);
     const url = await pooled(database.url, 'session');
     await using server = await startServer({ env: { DATABASE_URL: url, SECRET_KEY } });
-    const { member } = await organization({}, { on: server });
+    const { member } = await createOrganization({}, { on: server });
     await using live = await member.events('... on DraftsAddedEvent { drafts { content } }');
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'through it' }] });
     expect(await live.next()).toEqual({ drafts: [{ content: 'through it' }] });

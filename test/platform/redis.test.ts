@@ -8,7 +8,7 @@ import { type Config, readConfig } from '../../src/platform/config.ts';
 import { RateLimits } from '../../src/platform/rate-limits.ts';
 import { redisPrefix } from '../../src/platform/redis-names.ts';
 
-// Tests a Redis server that other applications use as well. It contains arbitrary data.
+// Tests a Redis server that other applications use too, and that contains arbitrary data.
 
 const { REDIS_URL } = process.env;
 const log = { warn() {} } as never;
@@ -42,7 +42,7 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
 
   async function limitsOf(config: Config): Promise<RateLimits> {
     const limits = new RateLimits(config, log);
-    // If the key exists, the limits are connected to Redis and count there.
+    // If the node creates this key, the node is connected to Redis and counts requests there.
     await expect
       .poll(async () => {
         await limits.countUser(999);
@@ -104,7 +104,7 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
     const config = configOf();
     const [one, two, stranger] = [openBus(config, log), openBus(config, log), openBus(configOf(), log)];
     const heard: unknown[] = [];
-    two.onHint((realmId) => heard.push(realmId));
+    two.onHint((organizationId) => heard.push(organizationId));
     await expect
       .poll(() => {
         one.publish(1);
@@ -129,7 +129,7 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
     await redis.publish('event_log', '{"node":"x","realms":[666]}');
     one.publish(2);
     await expect.poll(() => heard.includes(2)).toBe(true);
-    expect(heard.filter((realmId) => realmId !== 1 && realmId !== 2)).toEqual([]);
+    expect(heard.filter((organizationId) => organizationId !== 1 && organizationId !== 2)).toEqual([]);
     await Promise.all([one, two, stranger].map((bus) => bus.close()));
   });
 
@@ -172,7 +172,7 @@ describe.skipIf(REDIS_URL === undefined)('on a shared Redis server', () => {
       .toHaveLength(2);
     limits.close();
     await bus.close();
-  }, 40_000);
+  });
 });
 
 /**
@@ -209,7 +209,7 @@ async function pausable(redisUrl: string) {
       isPaused = false;
       for (const work of held.splice(0)) work();
     },
-    /** Returns how often clients sent a text while the proxy was paused. */
+    /** Returns how often clients sent the text `what` while the proxy was paused. */
     asked: (what: string) => texts.join('').split(what).length - 1,
     async [Symbol.asyncDispose]() {
       server.close();

@@ -9,7 +9,7 @@ import {
 import { type FunctionFile, outdatedFunctionFiles, readFunctionFiles } from '../../src/platform/db/sql-functions.ts';
 import { type Migrated, migratedDatabase } from '../helpers/migrated.ts';
 
-/** Returns a file with functions that have no parameters, by their names and results. */
+/** Returns an SQL file that defines functions without parameters. `functions` has their names and results. */
 const fileOf = (functions: Readonly<Record<string, string>>, { name = 'z.sql', version = 1 } = {}): FunctionFile => ({
   ...{ name, version },
   sql: Object.entries(functions)
@@ -21,12 +21,12 @@ const fileOf = (functions: Readonly<Record<string, string>>, { name = 'z.sql', v
 });
 
 // The tests run one after another, each on the database that the previous one left.
-describe('applying SQL functions', { timeout: 120_000 }, () => {
+describe('applying SQL functions', () => {
   const files = readFunctionFiles();
   let at: Migrated;
   beforeAll(async () => {
     at = await migratedDatabase();
-  }, 120_000);
+  });
   afterAll(() => at[Symbol.asyncDispose]());
 
   const apply = (...more: readonly FunctionFile[]) => migrate(at.config, at.database, [...files, ...more]);
@@ -34,7 +34,7 @@ describe('applying SQL functions', { timeout: 120_000 }, () => {
     const rows = await at.database.db.$queryRawUnsafe<{ value: number }[]>(`SELECT ${name}() AS value`);
     return rows[0]?.value;
   };
-  /** Returns the transactions that last wrote the functions of the service. */
+  /** Returns the ids of the transactions that last wrote the SQL functions of the service. */
   const writers = () => at.database.db.$queryRaw`
     SELECT proname AS name, xmin::text FROM pg_proc WHERE pronamespace = current_schema()::regnamespace ORDER BY oid`;
 
@@ -103,7 +103,7 @@ describe('applying SQL functions', { timeout: 120_000 }, () => {
     const changing = current.filter(({ isFixed }) => !isFixed);
     expect(sources.map(([, name]) => name).sort()).toEqual(changing.map(({ name }) => name).sort());
     expect(current.length).toBeGreaterThan(changing.length);
-    // A catch-all also hides mistakes in the function.
+    // `WHEN OTHERS` would also catch errors that are caused by mistakes in the function.
     expect(current.filter(({ source }) => /WHEN\s+OTHERS/i.test(source))).toEqual([]);
   });
 });

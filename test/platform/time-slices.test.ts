@@ -52,7 +52,7 @@ test('sliced work and long tasks take turns in the same iterations of the event 
   const [first, ...turns] = order.join(' ').split('task');
   expect(first).toBe('');
   expect(turns).toHaveLength(5);
-  // Each iteration does a slice of steps, and one part of the task.
+  // In each iteration of the event loop, one part of the task runs, and one slice of steps.
   for (const turn of turns) expect(turn.trim().split(' ')).toEqual(expect.arrayContaining(['step']));
 });
 

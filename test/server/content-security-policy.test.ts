@@ -20,7 +20,7 @@ test('the policy allows no other host, and no inline content except style attrib
   }
 });
 
-/** The only script that belongs to the page. All other inline scripts simulate injected code. */
+/** The only script that belongs to the tested page. All other inline scripts simulate injected code. */
 const MADE = '<script>window.made = true;</script>';
 const HEADERS = { 'Content-Type': 'text/html', ...applicationHeaders(MADE) };
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Application</title>
@@ -89,7 +89,7 @@ describe.runIf(hasChromium)(`a page under it${CHROMIUM_NOTE}`, () => {
           height: styled('formula').height,
           socket: await opened,
           here: await ask('/data'),
-          // The same server under another host name. Without the policy, the request would succeed.
+          // A URL of the same server with another host name. Without the policy, the request would succeed.
           elsewhere: await ask(`${elsewhere}/data`),
         };
       },

@@ -6,13 +6,13 @@ import { readConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/client.ts';
 import { loadSecretKey } from '../../src/platform/key-vault.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 
 const EMBEDDED = { DATABASE_URL: undefined };
-/** Name of the log file, which the test creates and not the service. */
+/** Name of the log file. The test creates this file, not the service. */
 const LOG = 'server.log';
 
-/** Creates a data directory with this mode, as an operator can do before the first start. */
+/** Creates a data directory with this file mode, as an operator can do before the first start. */
 function madeBefore(mode: number): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -54,7 +54,7 @@ describe.skipIf(process.platform === 'win32')('the data directory', () => {
       chmodSync(join(dataDir, path), isDirectory ? 0o777 : 0o666);
     }
     await using server = await startServer({ dataDir, env: EMBEDDED });
-    const { member } = await organization({}, { on: server });
+    const { member } = await createOrganization({}, { on: server });
     expect((await member.ok('GET', '/users/me')).user_id).toBe(member.id);
     expect([openToOthers(dataDir), modeOf(dataDir)]).toEqual([['notes.txt 666'], 0o755]);
   });

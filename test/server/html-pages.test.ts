@@ -11,18 +11,18 @@ import { takesIdempotencyKey } from '../../src/api/rest/endpoint.ts';
 import { isFile } from '../../src/api/rest/params.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { hidesDemoKey } from '../../src/server/demo/demo-access.ts';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { type Json, type Reply, send } from '../helpers/http.ts';
 import { basic } from '../helpers/person.ts';
 import type { ServerProcess } from '../helpers/process.ts';
-import { organization, serverOf, startServer } from '../helpers/server.ts';
+import { createOrganization, serverOf, startServer } from '../helpers/server.ts';
 
 const PAGES = ['/developers', '/docs', '/docs/events', '/graphql'];
 const AS_BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
 /**
- * Host headers that the service receives behind a proxy with only `proxy_pass`. nginx then sends the name of the upstream
- * server, and no forwarded headers.
+ * Host headers that the service receives from a proxy that is configured with `proxy_pass` only. nginx then sends the name of
+ * the upstream server, and no forwarded headers.
  */
 const PROXIED = ['127.0.0.1', 'localhost', '[::1]'];
 
@@ -31,7 +31,7 @@ let proxy: Server;
 let proxyUrl: string;
 let secrets: string[];
 let startUrl: string;
-/** Cookie of a browser that has opened the start address. */
+/** Cookie of a browser that has opened the start address of the demo. */
 let cookie: string;
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ beforeAll(async () => {
   secrets = [api_key, basic(email, api_key)];
   startUrl = file.start_url;
   cookie = cookieOf(await show(tokenOf(startUrl)));
-}, 60_000);
+});
 afterAll(async () => {
   proxy?.close();
   await demo[Symbol.asyncDispose]();
@@ -64,7 +64,7 @@ const get = (path: string, headers: Record<string, string> = {}, url = demo.url)
 
 const tokenOf = (url: string) => new URL(url).hash.slice('#start='.length);
 
-/** Sends a token, as the start page does with the token in its address. */
+/** Sends a token to the server, as the start page does with the token in its address. */
 const show = (token: string, headers: Record<string, string> = {}, url = demo.url): Promise<Reply> =>
   send(url, {
     method: 'POST',
@@ -75,10 +75,10 @@ const show = (token: string, headers: Record<string, string> = {}, url = demo.ur
 
 const cookieOf = ({ headers }: Reply) => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 
-/** Returns whether a page contains the API key of the demo's owner, as it is or encoded in an Authorization header. */
+/** Returns whether a page contains the API key of the demo's owner, plain or encoded in an Authorization header. */
 const holdsKey = (page: Reply) => secrets.some((secret) => page.text.includes(secret));
 
-/** Returns a page without the content of its scripts, which the content security policy restricts. */
+/** Returns the HTML of a page without its scripts. The content security policy restricts scripts separately. */
 const markupOf = (page: Reply) => page.text.replaceAll(/(<script[^>]*>)[\s\S]*?<\/script>/g, '$1');
 
 describe.for(PAGES)('%s', (path) => {
@@ -286,7 +286,7 @@ describe('the chat', () => {
 
   test('has assets that are cached permanently, and compressed if the client accepts that', async () => {
     const { text } = await get('/');
-    const script = /src="(\/assets\/[^"]+\.js)"/.exec(text)?.[1] ?? '';
+    const [, script = ''] = [...text.matchAll(/src="(\/assets\/[^"]+\.js)"/g)].at(-1) ?? [];
     const plain = await get(script);
     for (const encoding of ['br', 'gzip']) {
       const packed = await get(script, { 'accept-encoding': `${encoding}, zstd` });
@@ -395,7 +395,7 @@ function referencesIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' ? [String(inner)] : referencesIn(inner)));
 }
 
-/** Statuses of a success, for paths whose success can be a redirect. */
+/** Expected statuses of a successful response, for paths that can redirect on success. */
 const SUCCESSES: ReadonlyMap<string, readonly string[]> = new Map([
   ['/calls/videoprovider/register', ['302']],
   ['/calls/videoprovider/complete', ['200', '302']],
@@ -474,7 +474,7 @@ describe('the OpenAPI file', () => {
   });
 
   test('contains for each endpoint whether it requires credentials, and its parameters', async () => {
-    const { anonymous } = await organization();
+    const { anonymous } = await createOrganization();
     for (const endpoint of routes) {
       const { method, path, auth, params } = endpoint;
       const operation = file.paths[path][method.toLowerCase()];

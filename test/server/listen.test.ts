@@ -44,7 +44,7 @@ test.for([
   },
 );
 
-/** Script that connects to a port repeatedly, and prints each outcome the first time that it occurs. */
+/** Script that connects to a port repeatedly. It prints each outcome of a connection the first time that it occurs. */
 const KNOCK = `const [port, seen] = [Number(process.argv[1]), new Set()];
   const note = (outcome) => seen.has(outcome) || (seen.add(outcome), console.log(outcome));
   const knock = () => require('node:net').connect(port, '127.0.0.1')

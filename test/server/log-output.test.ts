@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openLog } from '../../src/platform/log.ts';
-import { LogOutput } from '../../src/platform/log-output.ts';
+import { LogOutput, toDescriptor } from '../../src/platform/log-output.ts';
 import { lostLogLines } from '../../src/platform/metrics.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
 import { freePort, METRICS } from '../helpers/process.ts';
@@ -15,7 +15,10 @@ import { mayMount, SmallDisk } from '../helpers/small-disk.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const REQUESTS = 20;
 
-/** Creates an output whose writes follow `steps`. Each step is a number of bytes to write, "all", or the code of an error. */
+/**
+ * Creates a log output whose writes follow `steps`. Each step is the number of bytes to write, "all", or the error code with
+ * which the write fails.
+ */
 function output(steps: readonly (number | 'all' | 'ENOSPC' | 'EPIPE' | 'EIO')[]) {
   let written = '';
   const rest = [...steps];
@@ -77,6 +80,28 @@ describe('a log that cannot be written', () => {
     }
   });
 
+  test.runIf(process.platform === 'linux')('waits once for a reader that stopped, and not for each line', () => {
+    const pipe = join(testFolder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(fd));
+    const log = new LogOutput(toDescriptor(fd));
+    const line = `${'x'.repeat(4095)}\n`;
+    const wait = vi.spyOn(Atomics, 'wait');
+    onTestFinished(() => wait.mockRestore());
+    for (let i = 0; i < 100; i++) log.write(line);
+    const waits = wait.mock.calls.length;
+    for (let i = 0; i < 100; i++) log.write(line);
+    expect(wait.mock.calls.length).toBe(waits);
+    expect(waits).toBeLessThan(20);
+    const read = Buffer.alloc(1024 * 1024);
+    const whole = readSync(fd, read) / line.length;
+    log.write('after\n');
+    const said = read.toString('utf8', 0, readSync(fd, read)).split('\n');
+    expect(JSON.parse(said[0] ?? '')).toMatchObject({ msg: 'log lines were lost', lost_lines: 200 - whole });
+    expect(said[1]).toBe('after');
+  });
+
   test("receives the lines of the service's logger", () => {
     const { log, written } = output(['ENOSPC']);
     const logger = openLog('warn', log);
@@ -86,7 +111,7 @@ describe('a log that cannot be written', () => {
   });
 });
 
-/** Starts a service until the end of the test. Both standard streams are written to `output`. */
+/** Starts a service until the end of the test. `output` receives both of its standard streams. */
 async function serviceWith(output: number | 'pipe') {
   const dataDir = newDataDir();
   const port = await freePort();
@@ -118,7 +143,7 @@ async function serviceWith(output: number | 'pipe') {
   };
 }
 
-describe.runIf(process.platform === 'linux')('a service continues to run', { timeout: 180_000 }, () => {
+describe.runIf(process.platform === 'linux')('a service continues to run', () => {
   test('with both standard streams on a full device', async () => {
     const { request, lost, child } = await serviceWith(openSync('/dev/full', 'w'));
     await request(REQUESTS);

@@ -4,7 +4,7 @@ import { send } from '../helpers/http.ts';
 import { type InProcess, shareInProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Visitor } from '../helpers/person.ts';
 import { RawSocket } from '../helpers/raw-socket.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests that metrics and schema are not exposed to clients without credentials.
 
@@ -54,6 +54,20 @@ describe('metrics', () => {
     });
   });
 
+  test('count for the address of a client without the token', async () => {
+    const env = { EXTERNAL_HOST: 'localhost', METRICS_TOKEN: TOKEN, RATE_LIMIT_PER_IP: '2' };
+    await using service = await startInProcess({ env });
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await metricsOf(service.url)).status);
+    expect(statuses).toEqual([401, 401, 429]);
+    expect(await metricsOf(service.url, { authorization: `Bearer ${TOKEN}` })).toMatchObject({ status: 200 });
+    await using open = await startInProcess({ env: { RATE_LIMIT_PER_IP: '2' } });
+    const replies = [];
+    for (let i = 0; i < 3; i++) replies.push(await metricsOf(open.url));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(Number(replies[2]?.headers['retry-after'])).toBeGreaterThan(0);
+  });
+
   test('are served at the configured address only, and nothing else is served there', async () => {
     expect(await metricsOf(closed.url)).toMatchObject({ status: 404, isMetrics: false });
     const reply = await metricsOf(`http://${METRICS_ADDRESS}`);
@@ -77,7 +91,7 @@ describe('metrics', () => {
 describe('the schema, if introspection requires authentication', () => {
   let people: Organization;
   beforeAll(async () => {
-    people = await organization({}, { on: closed });
+    people = await createOrganization({}, { on: closed });
   });
 
   const INTROSPECTION = [

@@ -3,7 +3,7 @@ import { databaseErrorKind } from '../../src/platform/db/errors.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { Visitor } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 // Tests the content of /metrics for operators, and its format for Prometheus.
 
@@ -12,7 +12,7 @@ let house: Organization;
 
 beforeAll(async () => {
   service = await startInProcess();
-  house = await organization({}, { on: service });
+  house = await createOrganization({}, { on: service });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -24,7 +24,10 @@ interface Sample {
   readonly value: number;
 }
 
-/** Matches a sample. Go, which Prometheus is written in, parses values such as "NaN" and "Inf" in any case. */
+/**
+ * Matches a sample in the Prometheus format. Prometheus is written in Go, which parses values such as "NaN" and "Inf" in any
+ * case.
+ */
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (-?[\d.e+-]+|nan|[+-]inf)$/i;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\n"])*)"(?:,|$)/y;
 
@@ -54,7 +57,7 @@ async function count(name: string, wanted: Readonly<Record<string, string>>): Pr
   return samples.filter((sample) => sample.name === name && fits(sample)).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Returns by how much the sum of a metric increases while `act` runs. */
+/** Runs `act`. @returns By how much the sum of a metric increases meanwhile. */
 async function growth(name: string, labels: Readonly<Record<string, string>>, act: () => Promise<unknown>) {
   const before = await count(name, labels);
   await act();
@@ -72,7 +75,7 @@ test('database errors are counted by kind', async () => {
   const inTransaction = () => db.$transaction((tx) => tx.$queryRaw`SELECT * FROM nowhere`).catch(() => {});
   expect(await growth(DATABASE_ERRORS, { kind: 'statement' }, inTransaction)).toBe(1);
   const twice = () =>
-    db.$executeRaw`INSERT INTO event_counter SELECT * FROM event_counter WHERE realm_id = ${house.realm.id}`.catch(
+    db.$executeRaw`INSERT INTO event_counter SELECT * FROM event_counter WHERE realm_id = ${house.organization.id}`.catch(
       () => {},
     );
   expect(await growth(DATABASE_ERRORS, { kind: 'constraint' }, twice)).toBe(1);
@@ -118,13 +121,13 @@ test('refusals are counted once, by code', async () => {
   const missing = { api: 'rest', code: 'REQUEST_VARIABLE_MISSING' };
   expect(await growth(REFUSALS, missing, () => member.rest('POST', '/saved_snippets', {}))).toBe(1);
   const send = `mutation ($channelId: ID!) {
-    sendMessage(input: { to: { topic: { channel: { id: $channelId }, name: "t" } }, content: "c" }) { __typename }
+    sendMessage(input: { to: { topic: { named: { channel: { id: $channelId }, name: "t" } } }, content: "c" }) { __typename }
   }`;
   const inUnion = () => member.graphql(send, { channelId: globalId('Channel', 2_000_000_000) });
   expect(await growth(REFUSALS, { api: 'graphql', code: 'STREAM_DOES_NOT_EXIST' }, inUnion)).toBe(1);
   expect(await growth(REFUSALS, { api: 'graphql' }, inUnion)).toBe(1);
   const bad = { api: 'graphql', code: 'BAD_REQUEST' };
-  // Each document is sent twice, because the second request finds it in the cache.
+  // Sends each document twice, because the second request finds it in the cache.
   for (const [document, code] of [
     ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['{', 'GRAPHQL_PARSE_FAILED'],

@@ -12,13 +12,13 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/platform/config.ts';
 import { urlOf } from '../../src/platform/hosts.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { send } from '../helpers/http.ts';
 import { Person } from '../helpers/person.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 import { type Served, startService } from '../helpers/service.ts';
 
-// Runs the documented configuration in a real nginx. Only its ports and paths are changed.
+// Runs the nginx configuration of the documentation in a real nginx. Only its ports and paths are changed.
 
 const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync);
 const NOTE = NGINX === undefined ? ': skipped, for there is no nginx' : '';
@@ -46,7 +46,7 @@ const answers = async (port: number): Promise<boolean> => {
 };
 
 interface Ports {
-  /** Ports of the nodes of the service. */
+  /** Ports of the service's nodes, to which nginx forwards. */
   readonly nodes: readonly number[];
   readonly plain: number;
   readonly tls: number;
@@ -54,7 +54,7 @@ interface Ports {
 }
 
 /**
- * Returns the documented configuration with other ports, listening with TLS and without. It also has a second server with only
+ * Returns the documented nginx configuration with other ports, one with TLS and one without. Adds a second server that has only
  * `proxy_pass`.
  */
 function configuration(folder: string, { nodes, plain, tls, bare }: Ports): string {
@@ -77,7 +77,7 @@ function configuration(folder: string, { nodes, plain, tls, bare }: Ports): stri
     }`;
 }
 
-/** Starts nginx with the documented configuration in front of nodes. @returns The ports. */
+/** Starts nginx with the documented configuration in front of the service's nodes. @returns The ports. */
 async function startNginx(stack: AsyncDisposableStack, urls: readonly string[]): Promise<Ports> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -106,7 +106,7 @@ describe.runIf(NGINX !== undefined)(`behind nginx${NOTE}`, () => {
     service = stack.use(
       await startService({ env: { EXTERNAL_HOST: HOST, TRUST_PROXY: '1', EVENT_HEARTBEAT_SECONDS: '2' } }),
     );
-    const made = await organization({}, { on: service, password: PASSWORD, subdomain: '' });
+    const made = await createOrganization({}, { on: service, password: PASSWORD, subdomain: '' });
     ports = await startNginx(stack, [service.url]);
     owner = new Person({ url: `http://127.0.0.1:${ports.plain}`, host: HOST }, made.owner);
   });
@@ -207,16 +207,16 @@ const { DATABASE_URL } = process.env;
 const hasTwoNodes = NGINX !== undefined && DATABASE_URL !== undefined;
 
 describe.runIf(hasTwoNodes)(`two nodes behind nginx${NOTE}`, () => {
-  test('restarting one node after the other under load fails no request', { timeout: 120_000 }, async () => {
+  test('restarting one node after the other under load fails no request', async () => {
     await using stack = new AsyncDisposableStack();
-    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const database = stack.use(await createMigratedDatabase(DATABASE_URL ?? ''));
     const env = {
       ...{ DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') },
       ...{ EXTERNAL_HOST: HOST, TRUST_PROXY: '1' },
     };
     const nodes = await Promise.all([startServer({ env }), startServer({ env })]);
     for (const node of nodes) stack.use(node);
-    const made = await organization({}, { on: nodes[0] as Served, password: PASSWORD, subdomain: '' });
+    const made = await createOrganization({}, { on: nodes[0] as Served, password: PASSWORD, subdomain: '' });
     const { plain } = await startNginx(
       stack,
       nodes.map(({ url }) => url),

@@ -8,7 +8,7 @@ import { send } from '../helpers/http.ts';
 import { openMailbox } from '../helpers/mailbox.ts';
 import { basic } from '../helpers/person.ts';
 import { METRICS } from '../helpers/process.ts';
-import { organization, serverOf } from '../helpers/server.ts';
+import { createOrganization, serverOf } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
 
 // Tests operator commands about users, sent to a running server.
@@ -16,10 +16,10 @@ import { startOnDatabaseOfRun } from '../helpers/service.ts';
 const PASSWORD = 'correct horse battery';
 
 async function ground() {
-  const { owner, realm, signUp } = await organization();
+  const { owner, organization, signUp } = await createOrganization();
   const member = await signUp('Mara', 'member', PASSWORD);
   const command = (name: string, args: object) =>
-    runCommand(serverOf().dataDir, name, { org: realm.subdomain, ...args });
+    runCommand(serverOf().dataDir, name, { org: organization.subdomain, ...args });
   const signIn = (password: string) =>
     member.rest('POST', '/fetch_api_key', { username: member.email, password }).then(({ status }) => status);
   return { owner, member, command, signIn };
@@ -131,7 +131,7 @@ test('doctor reports that a mail server and Redis are available', async () => {
 
 test('metrics report how far readers are behind, and what is due', async () => {
   await using service = await startOnDatabaseOfRun({ env: { METRICS_TOKEN: METRICS.env.METRICS_TOKEN } });
-  const { member } = await organization({}, { on: service });
+  const { member } = await createOrganization({}, { on: service });
   await member.register({ fetch_event_types: [] });
   await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'one' }] });
   const { text } = await send(service.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });

@@ -62,6 +62,14 @@ test.each([
   expect(existsSync(dataDir)).toBe(false);
 });
 
+test('the maximum length of the event log can be set under its current and its previous name', () => {
+  const limitWith = (env: Record<string, string>) =>
+    readConfig({ SECRET_KEY: 's'.repeat(40), ...env }).logRowsPerOrganization;
+  expect(limitWith({})).toBe(1_000_000);
+  expect(limitWith({ EVENT_LOG_ROWS_PER_REALM: '5' })).toBe(5);
+  expect(limitWith({ EVENT_LOG_ROWS_PER_REALM: '5', EVENT_LOG_ROWS_PER_ORGANIZATION: '6' })).toBe(6);
+});
+
 test('an address that cannot be parsed is reported with its variable', () => {
   for (const [name, ...wrong] of [
     ['DATABASE_URL', 'postgres://[', 'postgres://chat:a#b@db/chat', 'postgres://chat:a%b@db/chat', 'mysql://db/chat'],
@@ -91,12 +99,11 @@ const { DATABASE_URL = '' } = process.env;
 
 describe.skipIf(DATABASE_URL === '')(
   'a PostgreSQL role without the necessary permissions causes a clear message:',
-  { timeout: 180_000 },
   () => {
     const SECRET_KEY = 's'.repeat(40);
     const start = (url: string) => runProgram(['main.ts'], { DATABASE_URL: url, SECRET_KEY, PORT: '0', DEMO: 'off' });
 
-    /** Creates a database and a role with `settings`. Both are dropped at the end of the test. */
+    /** Creates a database, and a role with these session settings. Both are dropped at the end of the test. */
     async function ground(...settings: readonly string[]) {
       const database = await createDatabase(DATABASE_URL);
       const role = `chat_test_${randomBytes(6).toString('hex')}`;

@@ -35,7 +35,7 @@ describe('the server can be reached at the printed address', () => {
   ])('HOST=%s: %s', (host, url) => {
     const config = at(host);
     expect(urlOf(config, '')).toBe(url);
-    // The server accepts the printed host name as the Host header.
+    // The host name that commands print must be one that the server accepts as the Host header.
     expect(subdomainOf(config, hostOf(config, ''))).toBe('');
     expect(isLoopback(host)).toBe(!['0.0.0.0', '::'].includes(host));
   });
@@ -62,7 +62,6 @@ test('npm start needs no POSIX shell', () => {
 
 test.runIf(process.platform === 'linux')(
   'npm start sets variables of the C library in the process that receives signals',
-  { timeout: 180_000 },
   async () => {
     const dataDir = newDataDir();
     onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -84,18 +83,14 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test.skipIf(REDIS_URL === undefined)(
-  'a command with REDIS_URL prints only its result',
-  { timeout: 180_000 },
-  async () => {
-    const dataDir = newDataDir();
-    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-    const ended = await runProgram(['cli.ts', 'org', 'list'], { DATA_DIR: dataDir, REDIS_URL: REDIS_URL ?? '' });
-    expect(ended).toEqual({ code: 0, said: 'none' });
-  },
-);
+test.skipIf(REDIS_URL === undefined)('a command with REDIS_URL prints only its result', async () => {
+  const dataDir = newDataDir();
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const ended = await runProgram(['cli.ts', 'org', 'list'], { DATA_DIR: dataDir, REDIS_URL: REDIS_URL ?? '' });
+  expect(ended).toEqual({ code: 0, said: 'none' });
+});
 
-/** Starts a Redis server that ends with the test. */
+/** Starts a Redis server with these options, which is stopped at the end of the test. @returns Its URL. */
 async function redisWith(...options: readonly string[]): Promise<string> {
   const port = await freePort();
   const folder = testFolder();
@@ -115,7 +110,7 @@ async function redisWith(...options: readonly string[]): Promise<string> {
   return url;
 }
 
-describe.runIf(REDIS_SERVER !== undefined)('a Redis server that answers with errors', { timeout: 120_000 }, () => {
+describe.runIf(REDIS_SERVER !== undefined)('a Redis server that answers with errors', () => {
   test.each([
     ['has no memory left', ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'], /OOM command not allowed/],
     ['is a replica', ['--replicaof', '127.0.0.1', '1'], /READONLY|MASTERDOWN/],
@@ -154,6 +149,28 @@ describe.runIf(REDIS_SERVER !== undefined)('a Redis server that answers with err
     bus.onHint(() => {});
     await expect.poll(() => said.filter((line) => /NOAUTH/.test(line)).length, { timeout: 20_000 }).toBeGreaterThan(0);
     await bus.close();
+  });
+
+  test('lacks the database of the URL: is reported', async () => {
+    const config = readConfig({ REDIS_URL: `${await redisWith()}/99`, SECRET_KEY: 's'.repeat(40) });
+    await expect(checkRedis({ config })).rejects.toThrow(/^replies, but refuses .*DB index is out of range/);
+  });
+
+  test('the command doctor prints only its findings', { timeout: 300_000 }, async () => {
+    const dataDir = newDataDir();
+    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+    await runProgram(['cli.ts', 'migrate'], { DATA_DIR: dataDir });
+    const user = 'plain on >secret ~* &* +@all -info'.split(' ');
+    const { host } = new URL(await redisWith('--requirepass', 'secret', '--user', ...user));
+    for (const [url, ok, detail] of [
+      [`redis://:wrong@${host}`, false, /WRONGPASS/],
+      [`redis://plain:secret@${host}`, true, /^replied in/],
+    ] as const) {
+      const { said } = await runProgram(['cli.ts', 'doctor', '--json'], { DATA_DIR: dataDir, REDIS_URL: url });
+      const { findings } = JSON.parse(said) as { findings: { check: string; ok: boolean; detail: string }[] };
+      const found = findings.find(({ check }) => check === 'redis');
+      expect([url, found]).toEqual([url, { check: 'redis', ok, detail: expect.stringMatching(detail) }]);
+    }
   });
 
   test('passes the check if it executes everything, and can be closed before it is connected', async () => {

@@ -9,12 +9,12 @@ import { basic, Visitor } from '../helpers/person.ts';
 import type { ServerProcess } from '../helpers/process.ts';
 import { startServer } from '../helpers/server.ts';
 
-/** Paths of the pages that are meant for reading. */
+/** Paths of the pages that people read, as opposed to GraphiQL. */
 const PAGES = ['/developers', '/docs', '/docs/events'];
-/** Timeout of page actions, in milliseconds. Long enough while other tests run on the same machine. */
+/** Timeout of actions on a page, in milliseconds. It is long enough while other tests run on the same machine. */
 const PATIENCE_MS = 25_000;
 
-describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}`, () => {
   const stack = new AsyncDisposableStack();
   let server: ServerProcess;
   let browser: Browser;
@@ -30,10 +30,10 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
     const { email, api_key } = demo.users[0];
     startUrl = demo.start_url.replace('/#', '/developers#');
     owner = new Visitor({ url: server.url, host: `127.0.0.1:${server.port}`, authorization: basic(email, api_key) });
-  }, 60_000);
+  });
   afterAll(() => stack.disposeAsync());
 
-  /** Options of the browser context. `opened` says whether the browser has opened the start address before. */
+  /** Options of the browser context. `opened` says whether the browser has already opened the start address. */
   type VisitOptions = Parameters<Browser['newContext']>[0] & { readonly opened?: boolean };
 
   /** Opens the start address and waits for its page, as a user does who has just started the server. */
@@ -68,7 +68,7 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
       await using visited = await visit(path, { viewport: { width: 360, height: 740 }, colorScheme });
       const { page, problems } = visited;
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
-      // No element within the page requires horizontal scrolling.
+      // No element in the page may require horizontal scrolling.
       const wide = await page.evaluate(() =>
         [...document.querySelectorAll('body *')]
           .filter((element) => element.scrollWidth > 360)
@@ -102,7 +102,7 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
         .toString()
         .split(':')[1] ?? '';
     expect(await page.content()).not.toContain(key);
-    // The page is open already, so only the fragment of its address changes.
+    // This page is already open, so only the fragment of its address changes.
     await enter(page);
     expect(page.url()).toBe(`${server.url}/developers`);
     expect(await page.content()).toContain(key);
@@ -153,11 +153,16 @@ describe.runIf(hasChromium)(`the first five minutes in a browser${CHROMIUM_NOTE}
     expect(visited.problems.filter((problem) => problem.startsWith('asked'))).toEqual([]);
   });
 
-  /** Returns the text of a part of GraphiQL, with normal spaces instead of the non-breaking spaces of its editor. */
+  /**
+   * Returns the text of the part of GraphiQL that a selector matches. Replaces the non-breaking spaces of its editor with
+   * normal spaces.
+   */
   const shownIn = (page: Page, part: string) =>
     page.evaluate((selector) => document.querySelector(selector)?.textContent?.replaceAll('\u00a0', ' ') ?? '', part);
 
-  /** Waits until a part of GraphiQL contains `text`. @returns Duration of the wait, in milliseconds. */
+  /**
+   * Waits until the part of GraphiQL that a selector matches contains `text`. @returns Duration of the wait, in milliseconds.
+   */
   async function untilShown(page: Page, text: string, part = '.result-window'): Promise<number> {
     const since = performance.now();
     await expect.poll(() => shownIn(page, part), { timeout: PATIENCE_MS, interval: 50 }).toContain(text);

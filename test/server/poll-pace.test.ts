@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { pollDelayMs } from '../../src/server/registration/pace.ts';
 import { startInProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// Tests long polls of an account that has few remaining requests. It gets fewer responses with more events, and no refusals.
+// Tests long polls of an account that has few requests left in its rate limit. It gets fewer responses with more events each,
+// and no refusals.
 
 const NOW = 1_000_000;
 
 test.for([
-  // [limit, remaining, seconds until the reset, delay]
+  // Columns: limit, remaining requests, seconds until the limit is reset, and delay of the response.
   [200, 199, 60, 0],
   [200, 101, 30, 0],
   [200, 100, 50, 500],
@@ -42,8 +43,8 @@ test('a client that only polls is never refused at the default limit, however ma
 
 test('a poll with few remaining requests returns several events; a non-blocking one returns immediately', async () => {
   await using service = await startInProcess({ env: { RATE_LIMIT_PER_USER: '8', EVENT_HEARTBEAT_SECONDS: '30' } });
-  const { owner, member } = await organization({}, { on: service });
-  // Uses half of the account's limit of requests.
+  const { owner, member } = await createOrganization({}, { on: service });
+  // Uses half of the requests that the rate limit of the account permits.
   const { queue_id, last_event_id } = await member.register({ event_types: ['user_status'], fetch_event_types: [] });
   for (let i = 0; i < 2; i++) await member.ok('GET', '/users/me');
   const since = performance.now();

@@ -16,7 +16,7 @@ import { demoCallOf, nameOf, printedCall } from '../../src/server/pages/calls/al
 import exampleEvents from '../../src/server/pages/example-events.json' with { type: 'json' };
 import exampleReplies from '../../src/server/pages/example-replies.json' with { type: 'json' };
 import { graphiqlTabs } from '../../src/server/pages/graphiql-tabs.ts';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import type { Json } from '../helpers/http.ts';
 import { Person } from '../helpers/person.ts';
 import { PrintedCalls, replyOf } from '../helpers/printed-calls.ts';
@@ -28,21 +28,21 @@ const TOUR = README.split(/^## /m).find((chapter) => chapter.startsWith('Five-mi
 const COMMANDS = [...TOUR.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block).join('');
 
 /**
- * Flags that start an interactive shell without its start files. Interactive shells can lack support for comments, and expand
- * `!`.
+ * For each shell, flags that start it interactively without its start files. An interactive shell can lack support for
+ * comments, and expands `!`.
  */
 const SHELLS = { bash: ['--norc', '--noprofile', '-i'], zsh: ['-f', '-i'] } as const;
 
 let demo: ServerProcess;
 let calls: PrintedCalls;
-/** Printed calls of each page, by their description. */
+/** Calls that each page prints, by their description. */
 let printed: Readonly<Record<'/docs' | '/developers', ReadonlyMap<string, string>>>;
 
 beforeAll(async () => {
   demo = await startServer({ env: { DEMO: 'on', DATABASE_URL: undefined } });
   calls = new PrintedCalls(demo);
   printed = { '/docs': await callsOn('/docs'), '/developers': await callsOn('/developers') };
-}, 60_000);
+});
 afterAll(async () => {
   calls?.[Symbol.dispose]();
   await demo?.[Symbol.asyncDispose]();
@@ -82,7 +82,7 @@ const textOf = (node: Node | undefined): string => {
   return 'childNodes' in node ? node.childNodes.map(textOf).join('') : '';
 };
 
-/** Returns the shells that are installed on this machine. */
+/** Returns the names of the tested shells that are installed on this machine. */
 const shells = () => Object.keys(SHELLS).filter(isInstalled);
 
 const isInstalled = (shell: string) => existsSync(`/usr/bin/${shell}`) || existsSync(`/bin/${shell}`);
@@ -102,7 +102,7 @@ describe.shuffle('a call of the REST reference', () => {
   });
 });
 
-/** Returns the names and types of the fields that every response of the endpoint has. */
+/** Returns the names and types of the fields that every response of an endpoint has, as they are in `value`. */
 const typesIn = ({ reply }: Endpoint, value: object | undefined): string[] =>
   Object.entries(value ?? {})
     .filter(([name]) => reply[name]?.safeParse(undefined).success !== true)
@@ -159,14 +159,13 @@ describe('a call of the developers page', () => {
       const { messages } = await person.query(query, variables);
       return messages.nodes.map(({ content }: { content: string }) => content);
     };
-    const newest = texts.toReversed();
     const [call = ''] =
       (printed['/developers'].get('Read and send messages over GraphQL') ?? '').match(/\{ messages.*?\} \}(?=")/) ?? [];
-    expect(await contents(call)).toEqual(newest.slice(0, 3));
+    expect(await contents(call)).toEqual(texts.slice(-3));
     const [, tour = ''] = /-d '(\{"query": "\{ messages.*)'$/m.exec(TOUR) ?? [];
-    expect(await contents(JSON.parse(tour).query)).toEqual(newest.slice(0, 3));
+    expect(await contents(JSON.parse(tour).query)).toEqual(texts.slice(-3));
     const tab = graphiqlTabs('', undefined).find(({ query }) => query.includes('query Messages'));
-    expect(await contents(tab?.query ?? '', JSON.parse(tab?.variables ?? '{}'))).toEqual(newest);
+    expect(await contents(tab?.query ?? '', JSON.parse(tab?.variables ?? '{}'))).toEqual(texts);
   });
 
   test('receives server-sent events until its time limit', () => {
@@ -210,19 +209,21 @@ class Folder implements Disposable {
 }
 
 /**
- * Returns every JSON object in a text that is a response or the data of a server-sent event. curl writes responses without line
- * breaks between them.
+ * Returns every JSON object in an output that is a response or the data of a server-sent event. curl writes responses without
+ * line breaks between them.
  */
 const jsonIn = (output: string): Json[] =>
   [...output.matchAll(/(?:^|data: |\})(?=(\{.*))/gm)].flatMap(([, rest = '']) => firstJson(rest));
 
-/** Returns the first JSON object of a text, as an array with at most one element. Other text can follow the object. */
+/**
+ * Returns the first JSON object of a text in an array, or an empty array if there is none. Other text can follow the object.
+ */
 function firstJson(text: string): Json[] {
   for (let end = text.indexOf('}'); end !== -1; end = text.indexOf('}', end + 1)) {
     try {
       return [JSON.parse(text.slice(0, end + 1))];
     } catch {
-      // The object continues.
+      // Continues: the object ends at a later brace.
     }
   }
   return [];

@@ -11,17 +11,20 @@ import { type Json, send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { operationBody, type Parameters, type Person } from '../helpers/person.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
 import { channelOf, say, toTopic } from '../helpers/talk.ts';
 
 // Tests that one request returns a queue and the state at the start position of the queue.
 
 const schema = buildSchema();
-/** Timeout in milliseconds. It is many times the usual duration, and shorter than the timeout of an idle transaction. */
+/**
+ * Timeout of a request in milliseconds. It is many times the usual duration, and shorter than the timeout of an idle
+ * transaction.
+ */
 const PATIENCE_MS = 8_000;
 
-/** Returns a mutation that registers a queue and selects the state. */
+/** Returns a mutation document that registers a queue and selects the state. */
 const registering = (selection: string, definitions = '') => `mutation ${definitions} {
   registerEventQueue(input: {}) {
     __typename
@@ -33,13 +36,13 @@ const registering = (selection: string, definitions = '') => `mutation ${definit
 let service: InProcess;
 let scene: Scene;
 beforeAll(async () => {
-  // This kind of service fails if a request reads outside its transaction.
+  // A service that was started in this way fails if a request reads outside its transaction.
   service = await startOnDatabaseOfRun();
   scene = await makeScene({ on: service });
-}, 60_000);
+});
 afterAll(() => service[Symbol.asyncDispose]());
 
-const here = () => organization({}, { on: service });
+const here = () => createOrganization({}, { on: service });
 const queuesOf = ({ id }: { readonly id: number }) =>
   service.app.db.eventQueue.count({ where: { userId: id, endedAt: null } });
 
@@ -114,7 +117,7 @@ describe('a registration that selects the state', () => {
       `mutation { registerEventQueue(input: { idleTimeoutSeconds: 0 }) { __typename
         ... on RegisterEventQueuePayload { query { viewer { id } } } ... on ServiceError { code } } }`,
     );
-    expect(data.registerEventQueue).toEqual({ __typename: 'BadRequestError', code: 'BAD_REQUEST' });
+    expect(data.registerEventQueue).toEqual({ __typename: 'ValidationError', code: 'BAD_REQUEST' });
     const broken = await owner.graphql(
       registering('messages(last: 1, after: "nonsense") { edges { cursor } } viewer { id }'),
     );
@@ -146,25 +149,27 @@ describe('a registration that selects the state', () => {
   });
 
   /**
-   * Runs `act` while requests for the state wait, because other requests occupy the service.
+   * Runs `act` while the request for the state that `asking` sends waits. The request waits because other requests occupy the
+   * service.
    *
    * @returns The result of `asking`.
    */
   async function whileWaiting<T>(
-    { realm }: Organization,
+    { organization }: Organization,
     asking: () => Promise<T>,
     act: () => Promise<unknown>,
   ): Promise<T> {
     const { database, config } = service.app;
     const held = Promise.withResolvers<void>();
     const places = permitsOf(config.databasePoolSize).each;
-    const holding = Array.from({ length: places }, () => database.snapshots.run(realm.id, () => held.promise));
+    const holding = Array.from({ length: places }, () => database.snapshots.run(organization.id, () => held.promise));
+    const { waiting } = database.snapshots;
     let isAnswered = false;
     const answering = asking().finally(() => {
       isAnswered = true;
     });
-    // Waits until the requests are authenticated and queued.
-    await sleep(500);
+    // Waits until the request is authenticated and queued.
+    await expect.poll(() => database.snapshots.waiting).toBe(waiting + 1);
     await act();
     expect(isAnswered).toBe(false);
     held.resolve();
@@ -200,14 +205,14 @@ describe('a registration that selects the state', () => {
 });
 
 describe('every field of the root, within a registration', () => {
-  /** Returns the mutation that registers a queue and selects, below `query`, the fields that the call selects. */
+  /** Returns a mutation that registers a queue. Below `query`, it selects the fields that the call selects. */
   function within(call: GraphQLCall): string {
     const [, definitions = '', selection = ''] =
       /^query (\([^)]*\))? \{ (.*) \}$/s.exec(documentOf(schema, call)) ?? [];
     return registering(selection, definitions);
   }
 
-  /** Names of fields that change over time or that describe the request itself. They are not compared. */
+  /** Names of fields that are not compared, because they change over time or describe the request itself. */
   const WITHOUT = ['remaining', 'resetAt', 'cost', 'serverTimestamp'];
   const lasting = (value: unknown) =>
     JSON.parse(JSON.stringify(value, (key, inner) => (WITHOUT.includes(key) ? null : inner)) ?? 'null');
@@ -253,7 +258,7 @@ test('60 registrations while messages are sent: the state ends at the position, 
   const SENDS = 90;
   const REGISTRATIONS = 30;
   const tryIn = async () => {
-    const { owner, member, realm } = await here();
+    const { owner, member, organization } = await here();
     const channelId = await channelOf(owner, 'busy', [owner, member]);
     let left = SENDS;
     const sending = async () => {
@@ -270,7 +275,7 @@ test('60 registrations while messages are sent: the state ends at the position, 
     };
     await Promise.all([sending(), sending(), sending(), asking(), asking()]);
     const sent = await service.app.db.message.findMany({
-      where: { realmId: realm.id, topic: 'load' },
+      where: { organizationId: organization.id, topic: 'load' },
       select: { id: true, sentEventId: true },
     });
     expect([sent.length, registered.length]).toEqual([SENDS, REGISTRATIONS]);
@@ -300,7 +305,7 @@ test('60 registrations while messages are sent: the state ends at the position, 
 const { DATABASE_URL } = process.env;
 describe.runIf(DATABASE_URL !== undefined && DATABASE_URL !== '')('on PostgreSQL', () => {
   test('reading a snapshot neither waits for changes nor blocks them', async () => {
-    const { owner, member, realm } = await here();
+    const { owner, member, organization } = await here();
     const channelId = await channelOf(owner, 'deck', [owner, member]);
     const { host, authorization } = owner;
     const ctx = signedIn(await signIn(service.app, { host, authorization, userAgent: undefined }));
@@ -308,7 +313,7 @@ describe.runIf(DATABASE_URL !== undefined && DATABASE_URL !== '')('on PostgreSQL
     const reading = readOnSnapshot(ctx, async ({ db }) => {
       begun.resolve();
       await over.promise;
-      return db.message.count({ where: { realmId: realm.id } });
+      return db.message.count({ where: { organizationId: organization.id } });
     });
     await begun.promise;
     await say(member, channelId, 'words');
@@ -319,8 +324,8 @@ describe.runIf(DATABASE_URL !== undefined && DATABASE_URL !== '')('on PostgreSQL
     await other.connect();
     try {
       await other.query('BEGIN');
-      await other.query('SELECT 1 FROM event_counter WHERE realm_id = $1 FOR UPDATE', [realm.id]);
-      await other.query('SELECT 1 FROM realm WHERE id = $1 FOR UPDATE', [realm.id]);
+      await other.query('SELECT 1 FROM event_counter WHERE realm_id = $1 FOR UPDATE', [organization.id]);
+      await other.query('SELECT 1 FROM realm WHERE id = $1 FOR UPDATE', [organization.id]);
       const { registerEventQueue } = await owner.query(registering('messages(last: 5) { nodes { id } }'));
       expect(registerEventQueue.query.messages.nodes).toHaveLength(1);
     } finally {

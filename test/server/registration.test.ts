@@ -1,56 +1,61 @@
 import { describe, expect, test } from 'vitest';
+import { STATE_GROUPS } from '../../src/server/registries/features.ts';
+import { globalId } from '../helpers/global-ids.ts';
 import type { Parameters } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
-import { channelOf, messagesIn } from '../helpers/talk.ts';
+import { createOrganization } from '../helpers/server.ts';
+import { channelOf, messagesIn, say, topicRef } from '../helpers/talk.ts';
 
 const ALWAYS = [
   ...['result', 'msg', 'queue_id', 'last_event_id', 'idle_queue_timeout_secs'],
   ...['service_feature_level', 'service_version', 'service_merge_base'],
 ];
 
-/** Fields of each data group. `realm` and `realm_user` are left out, because they have many. */
-const FIELDS: Readonly<Record<string, readonly string[]>> = {
-  alert_words: ['alert_words'],
-  channel_folders: ['channel_folders'],
+/** For each data group whose only field is not named as the group, the names of its fields. */
+const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   custom_profile_fields: ['custom_profile_fields', 'custom_profile_field_types'],
   default_streams: ['realm_default_streams'],
   default_stream_groups: ['realm_default_stream_groups'],
   device: ['devices'],
-  drafts: ['drafts'],
   message: ['max_message_id'],
-  muted_topics: ['muted_topics'],
-  muted_users: ['muted_users'],
-  navigation_views: ['navigation_views'],
   onboarding_steps: ['onboarding_steps', 'navigation_tour_video_url'],
   presence: ['presences', 'presence_last_update_id', 'server_timestamp'],
-  realm_billing: ['realm_billing'],
   realm_bot: ['realm_bots'],
-  realm_domains: ['realm_domains'],
-  realm_embedded_bots: ['realm_embedded_bots'],
-  realm_emoji: ['realm_emoji'],
-  realm_filters: ['realm_filters'],
-  realm_incoming_webhook_bots: ['realm_incoming_webhook_bots'],
-  realm_linkifiers: ['realm_linkifiers'],
-  realm_playgrounds: ['realm_playgrounds'],
-  realm_user_groups: ['realm_user_groups'],
-  realm_user_settings_defaults: ['realm_user_settings_defaults'],
-  recent_private_conversations: ['recent_private_conversations'],
-  reminders: ['reminders'],
-  saved_snippets: ['saved_snippets'],
-  scheduled_messages: ['scheduled_messages'],
-  starred_messages: ['starred_messages'],
-  stop_words: ['stop_words'],
   stream: ['streams'],
   subscription: ['subscriptions', 'unsubscribed', 'never_subscribed'],
-  user_settings: ['user_settings'],
-  user_status: ['user_status'],
   user_topic: ['user_topics'],
   video_calls: ['has_videoprovider_token'],
 };
+/**
+ * Names of data groups that the test omits because they have many fields. It also omits groups whose field is returned only
+ * together with another group.
+ */
+const LEFT_OUT = ['realm', 'realm_user'];
+/** Names of the fields of each state group, except the groups in `LEFT_OUT` and groups that extend another group. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  STATE_GROUPS.filter(({ name, besides }) => besides === undefined && !LEFT_OUT.includes(name)).map(({ name }) => [
+    name,
+    OTHER_FIELDS[name] ?? [name],
+  ]),
+);
+
+/** Names of all data groups, including the empty ones that clients of other services expect. */
+const GROUPS = [
+  ...['alert_words', 'channel_folders', 'custom_profile_fields', 'default_stream_groups', 'default_streams'],
+  ...['device', 'drafts', 'message', 'muted_topics', 'muted_users', 'navigation_views', 'onboarding_steps'],
+  ...['presence', 'realm', 'realm_billing', 'realm_bot', 'realm_domains', 'realm_embedded_bots', 'realm_emoji'],
+  ...['realm_filters', 'realm_incoming_webhook_bots', 'realm_linkifiers', 'realm_playgrounds', 'realm_user'],
+  ...['realm_user_groups', 'realm_user_settings_defaults', 'recent_private_conversations', 'reminders'],
+  ...['saved_snippets', 'scheduled_messages', 'starred_messages', 'stop_words', 'stream', 'subscription'],
+  ...['user_settings', 'user_status', 'user_topic', 'video_calls'],
+];
 
 describe('the data groups', () => {
+  test('are these', () => {
+    expect([...new Set(STATE_GROUPS.map(({ name }) => name))].sort()).toEqual(GROUPS);
+  });
+
   test.concurrent('contain their fields, each group separately, and no others', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     for (const [group, fields] of Object.entries(FIELDS)) {
       const reply = await member.register({ fetch_event_types: [group] });
       expect(Object.keys(reply).sort(), group).toEqual([...ALWAYS, ...fields].sort());
@@ -62,7 +67,7 @@ describe('the data groups', () => {
   });
 
   test.concurrent('are all returned by default, otherwise those of the event types, and none for an empty list', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const keysFor = async (parameters: Parameters) => Object.keys(await member.register(parameters));
     expect(await keysFor({})).toEqual(expect.arrayContaining([...ALWAYS, ...Object.values(FIELDS).flat()]));
     expect((await keysFor({ event_types: ['drafts', 'nonsense'] })).sort()).toEqual([...ALWAYS, 'drafts'].sort());
@@ -92,13 +97,13 @@ describe('the parameters', () => {
     [{ narrow: [['is', 'followed']] }, { code: 'BAD_REQUEST' }],
     [{ event_types: 'drafts' }, { code: 'BAD_REQUEST' }],
   ])('%j', async ([parameters, expected]) => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { body } = await member.rest('POST', '/register', { fetch_event_types: [], ...parameters });
     expect(body).toMatchObject(expected);
   });
 
   test.concurrent('of a bot have the defaults that its owner set', async () => {
-    const { owner, bot } = await organization();
+    const { owner, bot } = await createOrganization();
     for (const name of ['boats', 'ships'])
       await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
     const send = async (channel: string) => {
@@ -120,13 +125,58 @@ describe('the parameters', () => {
   });
 
   test.concurrent('replace a lone surrogate in a narrow like topics do', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const to = await channelOf(owner, 'square', [owner]);
     const topic = 'x\ud800';
-    const narrow = [{ topic }];
+    const narrow = { topicNamed: topic };
     const { queueId, position } = await owner.mutate('registerEventQueue', { narrow }, 'queueId position');
     await owner.ok('POST', '/messages', { type: 'channel', to, topic, content: 'heard' });
     const heard = messagesIn(await owner.poll(queueId, position, { dontBlock: true }));
     expect(heard.map(({ message }) => message.content)).toEqual(['heard']);
+  });
+
+  test.concurrent('over GraphQL have the narrow of messages, in which ids follow their channel and sender', async () => {
+    const { owner, member } = await createOrganization();
+    const [here, there] = [await channelOf(owner, 'here', [owner, member]), await channelOf(owner, 'there', [owner])];
+    const queueOf = async (narrow: Parameters) => {
+      const queue = await owner.mutate('registerEventQueue', { narrow, eventTypes: ['MESSAGE'] }, 'queueId position');
+      return async () => {
+        const heard = messagesIn(await owner.poll(queue.queueId, queue.position, { dontBlock: true }));
+        return heard.map(({ message }) => message.content);
+      };
+    };
+    const channel = { id: globalId('Channel', here) };
+    const byChannel = await queueOf({ channel });
+    const byName = await queueOf({ channel: { name: 'here' } });
+    const bySender = await queueOf({ senderId: member.id });
+    const byTopic = await queueOf({ topic: topicRef(here, 'LUNCH') });
+    const byAll = await queueOf({ channel, topicNamed: 'lunch', senderId: owner.id, is: ['UNREAD'] });
+    await say(owner, here, 'lunch', 'one');
+    await say(owner, there, 'lunch', 'two');
+    await owner.ok('PATCH', `/streams/${here}`, { new_name: 'elsewhere' });
+    await say(member, here, 'dinner', 'three');
+    expect(await byChannel()).toEqual(['one', 'three']);
+    expect(await byName()).toEqual(['one']);
+    expect(await bySender()).toEqual(['three']);
+    expect(await byTopic()).toEqual(['one']);
+    expect(await byAll()).toEqual(['one']);
+  });
+
+  test.concurrent('over GraphQL refuse what needs more than the message, and ids of what the viewer cannot see', async () => {
+    const { owner, member } = await createOrganization();
+    const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
+    for (const narrow of [
+      { search: 'word' },
+      { has: ['LINK'] },
+      { is: ['STARRED'] },
+      { not: { is: ['DIRECT'] } },
+      { directWith: [owner.id] },
+      { senderId: 0 },
+      { channel: { id: globalId('Channel', hidden) } },
+      { topic: { id: 'nonsense' } },
+    ]) {
+      const { code } = await member.tryMutation('registerEventQueue', { narrow });
+      expect([narrow, code]).toEqual([narrow, 'BAD_NARROW']);
+    }
   });
 });

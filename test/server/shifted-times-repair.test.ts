@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { startInProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
 // Tests the repair of times that versions before `session-settings.ts` stored in the time zone of the database.
 
@@ -13,14 +13,14 @@ const FIRST_IN_UTC = '20261127140010_message_retention';
 const AT = 1_900_000_000;
 
 /**
- * Returns the SQL of a time as an earlier version stored it. It sent UTC without a zone, which the database interpreted in its
- * own zone.
+ * Returns the SQL expression of a time as an earlier version stored it. That version sent UTC without a zone, which the
+ * database interpreted in its own zone.
  */
 const shiftedIn = (zone: string, column: string) => `${column} AT TIME ZONE 'UTC' AT TIME ZONE '${zone}'`;
 
 /** Creates a service whose database has the time zone `zone`, with an organization that an earlier version wrote. */
 async function ground(zone: string) {
-  const database = await createDatabase(DATABASE_URL);
+  const database = await createMigratedDatabase(DATABASE_URL);
   onTestFinished(() => database[Symbol.asyncDispose]());
   const owner = new pg.Client({ connectionString: database.url });
   await owner.connect();
@@ -30,7 +30,7 @@ async function ground(zone: string) {
   const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
   const service = await startInProcess({ env });
   onTestFinished(() => service[Symbol.asyncDispose]());
-  const people = await organization({}, { on: service });
+  const people = await createOrganization({}, { on: service });
   const { member } = people;
   await member.ok('POST', '/saved_snippets', { title: 'one', content: 'one' });
   const later = { type: 'direct', to: [member.id], content: 'later', scheduled_delivery_timestamp: AT };
@@ -61,7 +61,7 @@ async function ground(zone: string) {
 const columnsOf = (result: object) =>
   (result as { columns: { column: string }[] }).columns.map(({ column }) => column).sort();
 
-describe.skipIf(DATABASE_URL === '')('times that a previous version stored shifted', { timeout: 180_000 }, () => {
+describe.skipIf(DATABASE_URL === '')('times that a previous version stored shifted', () => {
   test.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kathmandu'])(
     '%s: are reported, and corrected once',
     async (zone) => {
@@ -95,7 +95,7 @@ describe.skipIf(DATABASE_URL === '')('times that a previous version stored shift
   test('only if certain: not for rows of this version, in UTC, after a restore, or in a skipped hour', async () => {
     const { command, times, upgrade, owner } = await ground('America/New_York');
     const before = await times();
-    // The rows count as written by the current version, so they are not shifted.
+    // The rows count as written by the current version, so the repair does not shift them.
     await command({ apply: true });
     expect(await times()).toEqual(before);
     await upgrade();

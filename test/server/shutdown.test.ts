@@ -1,17 +1,18 @@
 import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startInProcess } from '../helpers/in-process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 
-// Tests a service that stops. Clients with open connections must get every response, and the notice to use another connection.
+// Tests the shutdown of the service. Clients with open connections must get every response, and a header that makes them use
+// another connection.
 
 interface CompletedReply {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Whether the response arrived over a connection of an earlier request. */
+  /** Whether the response arrived over the connection of an earlier request. */
   readonly reused: boolean;
 }
 
@@ -26,7 +27,9 @@ class Client implements Disposable {
     this.#headers = headers;
   }
 
-  /** Sends the head of a request. @returns Functions to wait for its arrival, and to send the rest. */
+  /**
+   * Sends the head of a request. @returns Functions that wait until the server has received the head, and that send the body.
+   */
   begin(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
     const outgoing = request(new URL(path, this.#url), {
       ...{ method, agent: this.#agent },
@@ -87,7 +90,7 @@ test('connections open at shutdown can be used once more, and all are told to cl
     return stopped;
   };
   stack.defer(stop);
-  const { member, realm } = await organization({}, { on: service });
+  const { member, organization } = await createOrganization({}, { on: service });
   const client = () =>
     stack.use(new Client(service.url, { host: member.host, authorization: member.authorization ?? '' }));
   // Opens connections without a request, connections that wait for an event, and one that has sent half of a request.
@@ -99,7 +102,7 @@ test('connections open at shutdown can be used once more, and all are told to cl
   const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
   const poll = `/api/v1/events?queue_id=${queue_id}&last_event_id=${last_event_id}`;
   const polled = client().ask('GET', poll);
-  const viewer = { id: member.id, realm, clientName: 'test' };
+  const viewer = { id: member.id, organization, clientName: 'test' };
   await expect.poll(async () => (await service.app.queues.look({ viewer }, queue_id)).reader).toBeDefined();
   const form = 'status_text=late';
   const half = client().begin('POST', '/api/v1/users/me/status', {
@@ -111,7 +114,11 @@ test('connections open at shutdown can be used once more, and all are told to cl
   await later.ask('GET', '/healthz');
 
   void stop();
-  await vi.waitFor(() => expect(client().ask('GET', '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' }));
+  const refusal = () =>
+    client()
+      .ask('GET', '/healthz')
+      .catch(({ code }: NodeJS.ErrnoException) => code);
+  await expect.poll(refusal).toBe('ECONNREFUSED');
   const [answers, ...others] = await Promise.all([
     Promise.all(REQUESTS.map(([method, path, headers], i) => (idle[i] as Client).ask(method, path, headers))),
     polled,

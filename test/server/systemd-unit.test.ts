@@ -30,6 +30,6 @@ test('the systemd unit runs the same as npm start, with variables that the servi
   expect(`/var/lib/${settings('StateDirectory')[0]?.replace('%i', '4001')}`).toBe(config.dataDir);
   const files = Number(settings('LimitNOFILE')[0]);
   expect(files).toBeGreaterThan(config.maxConnections);
-  // The service needs at most 5 s to stop.
+  // The service needs at most 5 s to shut down.
   expect(Number(settings('TimeoutStopSec')[0])).toBeGreaterThan(5);
 });

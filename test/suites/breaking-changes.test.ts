@@ -4,15 +4,24 @@ import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { readMigrations } from '../../src/platform/db/migrate.ts';
 import { readFunctionFiles } from '../../src/platform/db/sql-functions.ts';
-import { asReleased, faultsOf, functionFaultsOf, withoutDescriptions } from '../released.ts';
+import {
+  asReleased,
+  documentFaultsOf,
+  faultsOf,
+  functionFaultsOf,
+  requireNewMinor,
+  suddenFaultsOf,
+  withoutDescriptions,
+} from '../released.ts';
 
 const sdl = readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8');
 const bare = withoutDescriptions(sdl);
 const HEAD = '# Changes\n\n## The next release\n\n| Date | What | What to do |\n|---|---|---|\n';
 
 /**
- * Returns the faults if `from` is replaced with `to` in the current schema. @param changes The content of the page with the
- * changes.
+ * Returns the faults that are found if `from` is replaced with `to` in the current schema.
+ *
+ * @param changes Content of `CHANGES.md`.
  */
 function faultsWith(from: string, to: string, changes = HEAD): Promise<string[]> {
   const now = bare.replace(from, to);
@@ -34,14 +43,14 @@ describe('the list of changes since the release', () => {
     ['an argument that must be given', 'events(after: LongId,', 'events(after: LongId!,', 'Query.events.after'],
     [
       'a field of an input that must be given',
-      '\n  localId: String\n',
-      '\n  localId: String!\n',
+      '  content: String!\n  localId: String\n',
+      '  content: String!\n  localId: String!\n',
       'SendMessageInput.localId',
     ],
     ['a value of an enum that is gone', '\n  HEARTBEAT\n', '\n', 'EventType.HEARTBEAT'],
     [
       'a member of a union that is gone',
-      'union SendMessageResult = BadRequestError | ',
+      'union SendMessageResult = ConflictError | ',
       'union SendMessageResult = ',
       'SendMessageResult',
     ],
@@ -66,18 +75,104 @@ describe('the list of changes since the release', () => {
     expect(await faultsWith(TOPIC, '', `${HEAD}${row}\n`)).toContainEqual(expect.stringContaining('not listed'));
   });
 
+  test('contains a type that is gone, but not each union that had it', async () => {
+    const now = bare
+      .replace(/^type BadImageError [^}]*}\n/m, '')
+      .replaceAll(/ \| BadImageError\b|\bBadImageError \| /g, '');
+    expect(now).not.toContain('BadImageError');
+    const faults = (row: string) => faultsOf(buildSchema(bare), buildSchema(now), HEAD + row);
+    expect((await faults('')).length).toBeGreaterThan(3);
+    expect(await faults('| 2026-12-01 | `BadImageError` | Use another type. |\n')).toEqual([]);
+  });
+
+  test('can contain several items, with a text that their changes have in common', async () => {
+    const faults = (to: string, row: string) => faultsWith(TOPIC, to, `${HEAD}${row}\n`);
+    const row = '| 2026-12-01 | `Message.*` without `!` | Expect null. |';
+    expect(await faults('\n  topicLinks: [TopicLink!]', row)).toEqual([]);
+    expect(await faults('', row)).toContainEqual(expect.stringMatching(/^Message\.topicLinks: .*, not listed$/));
+    expect(await faults('', '| 2026-12-01 | `Message.*` | Expect null. |')).toContainEqual(
+      expect.stringContaining('lacks'),
+    );
+  });
+
   test('must not contain unchanged items', async () => {
     const row = '| 2026-12-01 | `Message.content` | Nothing. |\n';
     expect(await faultsOf(buildSchema(bare), buildSchema(bare), HEAD + row)).toEqual([
-      'Message.content: breaks nobody',
+      expect.stringMatching(/`Message\.content`.*: breaks nobody$/),
     ]);
+  });
+});
+
+describe('a breaking change since the release', () => {
+  const released = `
+    type Query { thing(id: ID, name: String @deprecated): Thing old: Old @deprecated }
+    type Mutation { change(input: ChangeInput!): ChangeResult former(input: FormerInput!): FormerResult @deprecated }
+    input ChangeInput { name: String title: String @deprecated }
+    input FormerInput { name: String }
+    union ChangeResult = Thing | Problem
+    union FormerResult = Thing | Problem
+    interface Event { position: Int! }
+    interface FormerEvent implements Event { position: Int! }
+    type Changed implements Event & FormerEvent { position: Int! }
+    type Gone implements Event { position: Int! }
+    type Subscription { events: Event! }
+    type Thing { name: String! label: String! @deprecated size: Size! }
+    type Problem { message: String! }
+    type Old { name: String! }
+    enum Size { SMALL LARGE HUGE @deprecated }`;
+  const faults = (from: string, to: string) => {
+    expect(released).toContain(from);
+    return suddenFaultsOf(buildSchema(released), buildSchema(released.replace(from, to)));
+  };
+
+  test.for([
+    ['a field', 'name: String! label', 'label', 'Thing.name'],
+    ['the type of a field', 'type Thing { name: String!', 'type Thing { name: String', 'Thing.name'],
+    ['an argument', 'id: ID, name', 'name', 'Query.thing.id'],
+    ['a new argument that is required', 'thing(id: ID,', 'thing(id: ID, size: Size!,', 'Query.thing.size'],
+    ['a field of an input', 'name: String title', 'title', 'ChangeInput.name'],
+    ['a value of an enum', ' LARGE', '', 'Size.LARGE'],
+    ['a member of a union', 'ChangeResult = Thing | Problem', 'ChangeResult = Thing', 'ChangeResult'],
+    ['an event', 'type Gone implements Event { position: Int! }', '', 'Gone'],
+  ] as const)('needs a deprecated predecessor: %s', async ([, from, to, path]) => {
+    expect(await faults(from, to)).toEqual([expect.stringMatching(`^${path}: .*did not deprecate it$`)]);
+  });
+
+  test.for([
+    ['a field', ' label: String! @deprecated', ''],
+    ['a field with its type', ' old: Old @deprecated', ''],
+    ['a field of a type that only it returns', 'type Old { name: String! }', 'type Old { title: String! }'],
+    ['an argument', ', name: String @deprecated', ''],
+    ['a field of an input', ' title: String @deprecated', ''],
+    ['a value of an enum', ' HUGE @deprecated', ''],
+    ['a mutation with its input and result', ' former(input: FormerInput!): FormerResult @deprecated', ''],
+    ['a field of its input', 'input FormerInput { name: String }', 'input FormerInput { title: String! }'],
+    ['a member of its result', 'FormerResult = Thing | Problem', 'FormerResult = Thing'],
+    ['a former name of a type', 'Event & FormerEvent', 'Event'],
+  ] as const)('is allowed for what the released version deprecated: %s', async ([, from, to]) => {
+    expect(await faults(from, to)).toEqual([]);
+  });
+
+  test('may not make documents of the released page invalid', () => {
+    const schema = buildSchema(released);
+    expect(documentFaultsOf('query { thing { name label } } fragment Unused on Thing { name }', schema)).toEqual([]);
+    expect(documentFaultsOf('query { thing { title } }', schema)).toEqual([expect.stringContaining('"title"')]);
+  });
+
+  test('is stored with minor versions only, each later than the one before', () => {
+    const stored = `# Version 0.2.0\n${released}`;
+    for (const version of ['0.3.0', '0.10.0', '1.0.0']) expect(() => requireNewMinor(version, stored)).not.toThrow();
+    for (const version of ['0.2.0', '0.2.1', '0.3.1', '0.1.0']) {
+      expect(() => requireNewMinor(version, stored)).toThrow('must be a minor version after 0.2.0');
+    }
+    expect(() => requireNewMinor('0.2.0', released)).not.toThrow();
   });
 });
 
 describe('the SQL functions since the release', () => {
   const files = readFunctionFiles();
   const released = files.map(asReleased);
-  /** Returns the faults if `from` is replaced with `to` in all files. */
+  /** Returns the faults that are found if `from` is replaced with `to` in all files of SQL functions. */
   const faultsWith = (from: RegExp, to: string, { version = 0, migrations = [] as string[] } = {}) => {
     const changed = files.map((file) => ({
       ...file,

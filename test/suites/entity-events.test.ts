@@ -13,7 +13,7 @@ import { subscriptions } from '../entity-events/subscriptions.ts';
 import { notAsked, notThere, watchProjections } from '../helpers/entity-events.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 /** A service that no other test file uses, because the tests count its statements. */
@@ -52,7 +52,7 @@ describe('event projections', () => {
 });
 
 test('an event whose projection fails is read from the database, and delays no other event', async () => {
-  const { owner, member } = await organization({}, { on: service });
+  const { owner, member } = await createOrganization({}, { on: service });
   const channel = await channelOf(owner, 'general', [owner, member]);
   const { queue_id: queueId } = await member.register({ event_types: ['message'] });
   await using stream = await member.events('... on MessageSentEvent { message { said: content } }', { queueId });
@@ -74,7 +74,7 @@ test('an event whose projection fails is read from the database, and delays no o
 
 describe('what takes reading', () => {
   test('takes as many statements for all recipients of an event as for one', async () => {
-    const { owner, member, guest, moderator, administrator } = await organization({}, { on: service });
+    const { owner, member, guest, moderator, administrator } = await createOrganization({}, { on: service });
     const channel = await channelOf(owner, 'general', [owner, member, guest, moderator, administrator]);
     const statements = async (readers: readonly Person[]): Promise<readonly string[]> => {
       const streams = await Promise.all(
@@ -109,7 +109,7 @@ describe('what takes reading', () => {
 
   test('takes as many statements for twenty readers as for two, with the messages of each reader', async () => {
     const names = Array.from({ length: 20 }, (_, i) => [`reader${i}`, 'member'] as const);
-    const place = await organization(Object.fromEntries(names), { on: service });
+    const place = await createOrganization(Object.fromEntries(names), { on: service });
     const { owner } = place;
     const readers = names.map(([name]) => place[name] as Person);
     const channel = await channelOf(owner, 'guarded', [owner], {
@@ -164,7 +164,7 @@ describe('what takes reading', () => {
   test('is read for each organization, several of which can have events concurrently', async () => {
     const places = await Promise.all(
       [1, 2].map(async () => {
-        const { owner, member } = await organization({}, { on: service });
+        const { owner, member } = await createOrganization({}, { on: service });
         const channel = await channelOf(owner, 'general', [owner, member]);
         const stream = await member.events(
           '... on MessageSentEvent { message { content reactionGroups { count } channel { id description } sender { id joinedAt profileData { value } } } }',
@@ -188,7 +188,7 @@ describe('what takes reading', () => {
   });
 
   test('is buffered for a reader in parts, and delivered completely and in order', async () => {
-    const { owner, member } = await organization({}, { on: service });
+    const { owner, member } = await createOrganization({}, { on: service });
     const channel = await channelOf(owner, 'general', [owner, member]);
     const { queue_id: queueId } = await member.register({ event_types: ['message'] });
     const long = 'word '.repeat(1_900);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Endpoint, takesIdempotencyKey } from '../../src/api/rest/endpoint.ts';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { pathOf, REST_CALLS, type RestCall } from '../helpers/rest-calls.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
@@ -26,8 +26,8 @@ const NEEDS_THE_ID: readonly RegExp[] = [
 ];
 
 /**
- * Statements that store the response of a keyed request. The response contains the id of a message, so they run after it is
- * known.
+ * Statements that store the response to a request with an idempotency key. The response contains the id of a message, so they
+ * run after that id is known.
  */
 const KEEPS_THE_REPLY = /^UPDATE idempotency_record SET result|^RELEASE SAVEPOINT/;
 
@@ -51,7 +51,7 @@ describe('while the event counter is locked, a change runs only statements that 
     server = await shareInProcess({ counts: true });
     const on = { on: server };
     scenes = { plain: await makeScene(on), keyed: await makeScene(on) };
-  }, 240_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
   let counted = 0;
   const excused = new Set<RegExp>();

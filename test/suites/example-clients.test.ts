@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Person } from '../helpers/person.ts';
 import type { ServerProcess } from '../helpers/process.ts';
-import { type Organization, organization, startServer } from '../helpers/server.ts';
+import { createOrganization, type Organization, startServer } from '../helpers/server.ts';
 
 const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3'].find(existsSync);
 const FOLDER = join(import.meta.dirname, '../examples');
@@ -40,10 +40,10 @@ describe('the example clients', () => {
 
   beforeAll(async () => {
     server = await startServer({ env: { DATABASE_URL: undefined } });
-    people = await organization({}, { on: server, subdomain: '' });
+    people = await createOrganization({}, { on: server, subdomain: '' });
     const everyone = [people.owner, people.member, people.bot].map(({ id }) => id);
     await people.owner.ok('POST', '/channels/create', { name: 'harbour', subscribers: everyone });
-  }, 60_000);
+  });
   afterAll(async () => {
     running.dispose();
     await server?.[Symbol.asyncDispose]();

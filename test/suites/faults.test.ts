@@ -14,7 +14,7 @@ import { heldCounterTrial, pausedNodeTrial } from '../faults/stuck.ts';
 
 const databaseServer = process.env['DATABASE_URL'];
 const seed = 1;
-/** Number of kills. After each, the server takes one or two seconds to restart. */
+/** Number of times that a sample kills the server. After each kill, the server takes one or two seconds to restart. */
 const SAMPLE = databaseServer === undefined ? 1 : 2;
 const PATIENCE_MS = 240_000;
 

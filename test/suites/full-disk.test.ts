@@ -25,7 +25,7 @@ describe.runIf(mayMount())('what was acknowledged stays, and the service continu
   });
 });
 
-test('a node that ran out of disk space is not ready until space is available', { timeout: 30_000 }, async () => {
+test('a node that ran out of disk space is not ready until space is available', async () => {
   await using service = await startInProcess();
   const readiness = async () => {
     const response = await fetch(`${service.url}/readyz`);

@@ -78,11 +78,11 @@ const ADDRESS = /,"person(\d+|<made>)@example\.org"|"person(\d+|<made>)@example\
 /**
  * Returns the outcome of a call as text without addresses. It can contain addresses that were sent with this and earlier calls.
  */
-const withoutAddresses = (outcome: Outcome): string => comparable(outcome, 'no name').replaceAll(ADDRESS, '');
+const withoutAddresses = (outcome: Outcome): string => comparable(outcome).replaceAll(ADDRESS, '');
 
 /**
- * Values that reveal whether an address is in use, because addresses are unique. Only administrators whom the operator has
- * permitted to create users or to change their addresses can send them.
+ * Values in calls that reveal whether an address is in use, because addresses are unique. Only administrators whom the operator
+ * has permitted to create users or to change their addresses can send these values.
  */
 const TOLD_AS_TAKEN = [
   'POST /users: email',
@@ -92,8 +92,8 @@ const TOLD_AS_TAKEN = [
 ];
 
 /**
- * All other values by which an address identifies a user. A user can request a change of their own address only twice an hour,
- * which a later test covers.
+ * All other values in calls that can be the address of a user, to identify the user. A user can request a change of their own
+ * address only twice an hour, which a later test covers.
  */
 const TAKES_ADDRESS = [
   'DELETE /users/me/subscriptions: principals.0',
@@ -117,21 +117,21 @@ let service: InProcess;
 let scene: Scene;
 let made = 0;
 /** Creates another user on each call, because some actions on an address are possible only once. */
-const somebody = ({ realm }: Scene, visibility: number) =>
+const somebody = ({ organization }: Scene, visibility: number) =>
   service.app.db.user.create({
     data: {
-      ...{ realmId: realm.id, email: `Person${++made}@example.org`, fullName: 'Somebody' },
+      ...{ organizationId: organization.id, email: `Person${++made}@example.org`, fullName: 'Somebody' },
       settings: { email_address_visibility: visibility },
     },
   });
 const addressOfNobody = () => `Person${++made}@example.org`;
 
-/** Values for which a visible address has another result than an unused one. */
+/** Values in calls for which a visible address has another result than an unused address. */
 const takers: Place[] = [];
 
 /**
- * Returns whether the result of an address differs from that of an unused one. The unused address is tried before and after,
- * because some calls remove the object that they find.
+ * Returns whether a call with this address has another result than the same call with an unused address. The unused address is
+ * tried before and after, because some calls remove the object that they find.
  */
 async function tellsApart(place: Place, at: Scene, who: Person, address: string): Promise<boolean> {
   const before = await place.try(at, who, addressOfNobody());

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { expectAlike, type Outcome } from '../helpers/alike.ts';
+import { OBJECTS } from '../helpers/features.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { documentOf, GRAPHQL_CALLS } from '../helpers/graphql-calls.ts';
 import { Person } from '../helpers/person.ts';
@@ -14,11 +15,7 @@ import { makeScene, type Names, nothing, type Scene } from '../helpers/scene.ts'
 const schema = buildSchema();
 
 /** Names and ids of objects that only the owner can see. */
-type Hidden = Pick<
-  Names,
-  | ('channelId' | 'channelName' | 'archivedId' | 'moderationChannelId' | 'messageId' | 'directMessageId')
-  | ('draftId' | 'snippetId' | 'fragment' | 'navigationViewId' | 'scheduledMessageId' | 'reminderId' | 'queueId')
->;
+type Hidden = Partial<Names> & Pick<Names, 'channelId' | 'channelName' | 'messageId'>;
 
 /**
  * Calls that reveal whether a channel exists, because channel names are unique. Only users who can create channels can make
@@ -44,17 +41,17 @@ beforeAll(async () => {
 async function hide({ owner, moderator, names }: Scene): Promise<Hidden> {
   const channel = (name: string) =>
     owner.ok('POST', '/channels/create', { name, subscribers: [owner.id], invite_only: true });
-  const channelName = `secret of ${scene.realm.subdomain}`;
+  const channelName = `secret of ${scene.organization.subdomain}`;
   const [{ id: channelId }, { id: archivedId }] = [await channel(channelName), await channel('secret and archived')];
   const note = { type: 'channel', to: channelId, topic: 'greetings', content: 'hello' };
   const { id: messageId } = await owner.ok('POST', '/messages', note);
   await owner.ok('DELETE', `/streams/${archivedId}`);
   const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [moderator.id], content: 'hello' });
-  const { draftId, snippetId, fragment, navigationViewId, scheduledMessageId, reminderId } = names;
+  const { moderationChannelId, fragment, navigationViewId, queueId } = names;
   return {
     ...{ channelId, channelName, archivedId, messageId, directMessageId: direct.id },
-    moderationChannelId: names.moderationChannelId,
-    ...{ draftId, snippetId, fragment, navigationViewId, scheduledMessageId, reminderId, queueId: names.queueId },
+    ...{ moderationChannelId, fragment, navigationViewId, queueId },
+    ...Object.fromEntries(Object.entries(names).filter(([name]) => name in OBJECTS)),
   };
 }
 
@@ -106,10 +103,10 @@ test('a hidden or nonexistent object is null in GraphQL, without an error and wi
   const lookups = (names: Pick<Names, 'channelId' | 'channelName' | 'messageId' | 'userId' | 'email' | 'groupId'>) => `{
     byId: channel(by: { id: "${globalId('Channel', names.channelId)}" }) { id }
     byName: channel(by: { name: "${names.channelName}" }) { id }
-    message(messageId: "${globalId('Message', names.messageId)}") { id }
+    message(by: { id: "${globalId('Message', names.messageId)}" }) { id }
     user(by: { id: "${globalId('User', names.userId)}" }) { id }
     byEmail: user(by: { email: "${names.email}" }) { id }
-    userGroup(userGroupId: "${globalId('UserGroup', names.groupId)}") { id }
+    userGroup(by: { id: "${globalId('UserGroup', names.groupId)}" }) { id }
     botApiKey(botId: "${globalId('User', names.userId)}")
     node(id: "${globalId('Channel', names.channelId)}") { id }
     viewer { fullName }

@@ -6,7 +6,7 @@ import { signIn } from '../../src/access/sign-in.ts';
 import { ignoresIdempotencyKey } from '../../src/api/graphql/schema/mutation.ts';
 import { type Endpoint, takesIdempotencyKey } from '../../src/api/rest/endpoint.ts';
 import { sendMessage } from '../../src/messages/sending/send.ts';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { webSocketClient } from '../helpers/events.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from '../helpers/graphql-calls.ts';
@@ -15,7 +15,7 @@ import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { operationBody, type Parameters, type Person, type Visitor } from '../helpers/person.ts';
 import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 
 const schema = buildSchema();
 const draft = (content: string) => ({ drafts: [{ type: '', to: [], topic: '', content }] });
@@ -41,7 +41,7 @@ const snippetsOf = async (person: Person) => (await person.ok('GET', '/saved_sni
 
 describe('a write under a key', () => {
   test('has one effect, and the same reply each time', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const heard = await member.receiving();
     const key = randomUUID();
     const replies = await Promise.all(
@@ -54,7 +54,7 @@ describe('a write under a key', () => {
   });
 
   test('repeats its reply, even if its object has changed since', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const { ids } = await member.ok('POST', '/drafts', draft('to go'));
     const first = await member.rest('DELETE', `/drafts/${ids[0]}`, {}, keyed('delete'));
     expect(first.status).toBe(200);
@@ -63,7 +63,7 @@ describe('a write under a key', () => {
   });
 
   test('is refused without effect if the key was used for another request', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     await member.rest('POST', '/drafts', draft('this'), keyed('k'));
     const others = [
       () => member.rest('POST', '/drafts', draft('that'), keyed('k')),
@@ -85,13 +85,13 @@ describe('a write under a key', () => {
   });
 
   test('does not conflict with the same key of another user', async () => {
-    const { member, guest } = await organization();
+    const { member, guest } = await createOrganization();
     for (const person of [member, guest]) await person.ok('POST', '/drafts', draft('mine'), keyed('shared'));
     for (const person of [member, guest]) expect((await person.ok('GET', '/drafts')).drafts).toHaveLength(1);
   });
 
   test('that fails leaves the key unused', async () => {
-    const { administrator } = await organization();
+    const { administrator } = await createOrganization();
     const create = (name: string) =>
       administrator.rest('POST', '/channels/create', { name, subscribers: [] }, keyed('create'));
     await administrator.ok('POST', '/channels/create', { name: 'taken', subscribers: [] });
@@ -101,7 +101,7 @@ describe('a write under a key', () => {
   });
 
   test('requires a valid key', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     for (const key of ['', 'x'.repeat(256)]) {
       expect(await member.rest('POST', '/drafts', draft('never'), keyed(key))).toMatchObject({ status: 400 });
     }
@@ -111,7 +111,7 @@ describe('a write under a key', () => {
   });
 
   test('a read ignores keys', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const read = () => member.ok('GET', '/drafts', {}, keyed('read'));
     expect((await read()).drafts).toEqual([]);
     await member.ok('POST', '/drafts', draft('new'), keyed('read'));
@@ -128,7 +128,7 @@ describe('a write under a key', () => {
 
 describe('a mutation under a key', () => {
   test('has one effect over every transport, by header or extension', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const extensions = { idempotencyKey: 'everywhere' };
     const client = webSocketClient(member);
     const overSocket = async () => {
@@ -151,7 +151,7 @@ describe('a mutation under a key', () => {
   });
 
   test('stores no typed error: a refused request can be repeated', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const create = async (title: string) =>
       (await ask(member, { ...save(title), extensions: { idempotencyKey: 'title' } })).data.createSavedSnippet;
     expect(await create(' ')).toMatchObject({ code: 'BAD_REQUEST' });
@@ -160,7 +160,7 @@ describe('a mutation under a key', () => {
   });
 
   test('stores no typed error of work outside its transaction either', async () => {
-    const { owner } = await organization({}, { password: 'correct horse' });
+    const { owner } = await createOrganization({}, { password: 'correct horse' });
     const query = `mutation ($input: UpdateSettingsInput!) { updateSettings(input: $input) {
       ... on UpdateSettingsPayload { user { databaseId } } ... on ServiceError { message }
     } }`;
@@ -174,7 +174,7 @@ describe('a mutation under a key', () => {
   });
 
   test('is rolled back with an error if its reply cannot be created', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const query = `mutation ($input: CreateUserGroupInput!) { createUserGroup(input: $input) {
       ... on CreateUserGroupPayload { userGroup { name members(first: 5, after: "nonsense") { edges { cursor } } } }
     } }`;
@@ -186,7 +186,7 @@ describe('a mutation under a key', () => {
   });
 
   test('is refused if its reply would contain an API key, anywhere', async () => {
-    const { owner } = await organization();
+    const { owner } = await createOrganization();
     const { user_id } = await owner.ok('POST', '/bots', { full_name: 'Robot', short_name: 'robot' });
     const query = `mutation ($input: UpdateUserInput!) { updateUser(input: $input) {
       ... on UpdateUserPayload { user { fullName bot { apiKey } } }
@@ -202,7 +202,7 @@ describe('a mutation under a key', () => {
   });
 
   test('must be the only one of its operation', async () => {
-    const { member } = await organization();
+    const { member } = await createOrganization();
     const query = SAVE.replace(/\}$/, ' __typename }');
     const operation = { ...save('never'), query, extensions: { idempotencyKey: 'two' } };
     expect(await ask(member, operation)).toMatchObject({
@@ -213,9 +213,9 @@ describe('a mutation under a key', () => {
   });
 });
 
-test('a repetition after the process was killed gets the first reply', { timeout: 60_000 }, async () => {
+test('a repetition after the process was killed gets the first reply', async () => {
   await using server = await startServer();
-  const { member } = await organization({}, { on: server });
+  const { member } = await createOrganization({}, { on: server });
   const write = () => member.rest('POST', '/drafts', draft('over a kill'), keyed('kill'));
   const first = await write();
   await server.kill9();
@@ -279,19 +279,19 @@ describe('every write, three times at once under one key', () => {
       SELECT table_name FROM information_schema.columns
       WHERE table_schema = 'public' AND column_name = 'realm_id' AND table_name NOT IN ('idempotency_record', 'event')`;
     tables = columns.map(({ table_name }) => table_name);
-  }, 60_000);
+  });
   afterAll(() => service[Symbol.asyncDispose]());
 
   test('a message is sent with the current state of its sender, not with that of the sign-in', async () => {
     const { app } = service;
-    const { owner, member } = await organization({}, { on: service });
+    const { owner, member } = await createOrganization({}, { on: service });
     const place = { subscriptions: [{ name: 'square' }], principals: [owner.id, member.id] };
     await owner.ok('POST', '/users/me/subscriptions', place);
     const { host, authorization } = member;
     const before = signedIn(await signIn(app, { host, authorization, userAgent: undefined }));
     const sendUnder = (key: string) =>
-      withIdempotencyKey(app, idempotencyKey(before, key, []), (app) =>
-        sendMessage({ ...before, app }, { to: { name: 'square' }, topic: 'words', content: key }),
+      withIdempotencyKey(app.work, idempotencyKey(before, key, []), (work) =>
+        sendMessage({ ...before, work }, { to: { name: 'square' }, topic: 'words', content: key }),
       );
     await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
     expect(await sendUnder('once')).toEqual(await sendUnder('once'));
@@ -300,14 +300,14 @@ describe('every write, three times at once under one key', () => {
   });
 
   /** Returns the number of rows of the organization in each table, and of events of each kind. */
-  async function contents({ realm }: Scene): Promise<Json> {
+  async function contents({ organization }: Scene): Promise<Json> {
     const counts = tables.map(
       (table) => `SELECT '${table}' AS name, count(*)::int AS n FROM "${table}" WHERE realm_id = $1`,
     );
     const events = `SELECT concat('event ', type, '/', op), count(*)::int FROM event WHERE realm_id = $1 GROUP BY type, op`;
     const rows = await service.app.db.$queryRawUnsafe<{ name: string; n: number }[]>(
       [...counts, events].join(' UNION ALL '),
-      realm.id,
+      organization.id,
     );
     return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
   }

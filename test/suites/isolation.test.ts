@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { expectAlike, type Outcome } from '../helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from '../helpers/graphql-calls.ts';

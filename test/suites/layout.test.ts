@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/platform/db/advisory-lock.ts';
@@ -14,15 +14,15 @@ const files = tree.files.filter((file) => !isPage(file));
 const imports = tree.imports.filter(({ from }) => !isPage(from));
 const texts = new Map(files.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]));
 
-/** Returns whether a file is a registry of API files and state. Registries are the only modules that import every feature. */
-const isList = (file: string) =>
-  file.startsWith('server/registries/') || file === 'server/registration/state-groups.ts';
+/** Returns whether a file declares a feature, from its API files and its state. */
+const isFeature = (file: string) => /\/feature\.ts$/.test(file) && !file.startsWith('api/');
+const LIST = 'server/registries/features.ts';
 /** Returns whether a file defines GraphQL types. A large feature has several: for its types, events, mutations and pages. */
 const isGraphQL = (file: string) => /\/graphql(-[a-z]+)?\.ts$/.test(file);
 const isApiFile = (file: string) => (isGraphQL(file) || file.endsWith('/rest.ts')) && !file.startsWith('api/');
 
 describe('the check of the layout', () => {
-  const planted = (from: string, to: string) => ({ files, imports: [...imports, { from, to }] });
+  const planted = (from: string, to: string) => ({ ...tree, imports: [...tree.imports, { from, to }] });
 
   test('finds nothing in the current tree', () => {
     expect(imports.length).toBeGreaterThan(3 * files.length);
@@ -34,22 +34,19 @@ describe('the check of the layout', () => {
     ['channels/hooks.ts', 'administration/bots/defaults.ts'],
     // Two entries of one floor. These must not import each other.
     ['markdown/escape.ts', 'platform/text.ts'],
+    // Subfolders with floors of their own.
+    ['api/graphql/loading/context.ts', 'api/graphql/schema/builder.ts'],
+    ['web/ui/button.tsx', 'web/drafts/drafts.ts'],
+    ['web/drafts/keeper.ts', 'web/snippets/snippet-menu.tsx'],
   ] as const)('finds an import upward: %s of %s', ([from, to]) => {
     expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}, which does not stand below it`);
   });
 
   test.for([
     ['web/main.tsx', 'platform/text.ts'],
-    ['server/start.ts', 'web/api/store.ts'],
+    ['server/start.ts', 'web/base/store.ts'],
   ] as const)('finds an import between the page and the service: %s of %s', ([from, to]) => {
     expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}: web stands apart`);
-  });
-
-  test('finds an import of a higher subfolder, and a file in no subfolder that is listed', () => {
-    const [from, to] = ['api/graphql/loading/context.ts', 'api/graphql/schema/builder.ts'];
-    expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}, which is in a higher subfolder`);
-    const file = 'api/graphql/helpers.ts';
-    expect(faultsOf({ files: [...files, file], imports })).toEqual([`${file} is in no listed subfolder`]);
   });
 
   test('finds circular imports, also of types only', () => {
@@ -77,8 +74,9 @@ describe('the check of the layout', () => {
       'channels/subscriptions/colors.ts',
       'channels/reads.ts',
     ],
+    ['web/drafts/keeper.ts', 'web/snippets/snippet-menu.tsx', 'web/snippets/snippet-menu.tsx', 'web/drafts/drafts.ts'],
   ] as const)('finds folders that import each other: %s → %s, %s → %s', ([from, to, from2, to2]) => {
-    const faults = faultsOf({ files, imports: [...imports, { from, to }, { from: from2, to: to2 }] });
+    const faults = faultsOf({ ...tree, imports: [...tree.imports, { from, to }, { from: from2, to: to2 }] });
     expect(faults.filter((fault) => /^a circle of \d+ folders: /.test(fault))).toHaveLength(1);
   });
 
@@ -90,16 +88,20 @@ describe('the check of the layout', () => {
     expect(faultsOf({ files, imports: [...imports, ...added] })).toEqual([]);
   });
 
-  test('finds a file on no floor, and a tree that is not this one', () => {
-    expect(faultsOf({ files: [...files, 'helpers/things.ts'], imports })).toEqual([
-      'helpers/things.ts stands on no floor',
-    ]);
+  test.for(['helpers/things.ts', 'api/graphql/helpers.ts', 'web/helpers/things.tsx'])(
+    'finds a file on no floor: %s',
+    (file) => {
+      expect(faultsOf({ ...tree, files: [...tree.files, file] })).toEqual([`${file} stands on no floor`]);
+    },
+  );
+
+  test('finds a tree that is not this one', () => {
     expect(faultsOf({ files: files.slice(0, 299), imports: [] })).toEqual(['only 299 files were seen']);
   });
 });
 
-test('API files contain no rules: only other API files and the registries import them', () => {
-  const broken = imports.filter(({ from, to }) => !isApiFile(from) && isApiFile(to) && !isList(from));
+test('API files contain no rules: only other API files and the declarations of features import them', () => {
+  const broken = imports.filter(({ from, to }) => !isApiFile(from) && isApiFile(to) && !isFeature(from));
   expect(broken).toEqual([]);
 });
 
@@ -135,16 +137,27 @@ test('all numbers of advisory locks are in one table, including those in SQL fun
   expect(new Set(withId).size).toBe(withId.length);
 });
 
+test('declarations for tests import only types from helpers that read all declarations, which would wait for each other', () => {
+  const folder = join(import.meta.dirname, '../features');
+  const helpers =
+    /^import (?!type).*'\.\.\/helpers\/(features|scene|client-state|equivalents|rest-calls|graphql-calls)\.ts'/m;
+  const broken = readdirSync(folder).filter((file) => helpers.test(readFileSync(join(folder, file), 'utf8')));
+  expect(broken).toEqual([]);
+});
+
 test('no file only exports others, and no folder is a collection of helpers', () => {
   expect(files.filter((file) => /(^|\/)(index\.ts$|utils?\/|helpers?\/|common\/)/.test(file))).toEqual([]);
   const exporting = files.filter((file) => /^export \* from|^export default/m.test(texts.get(file) ?? ''));
   expect(exporting).toEqual([]);
 });
 
-test('the registries contain the API files and the state of every feature', () => {
-  const known = new Set(imports.filter(({ from }) => isList(from)).map(({ to }) => to));
-  const parts = files.filter((file) => isApiFile(file) || (/\/state\.ts$/.test(file) && !file.startsWith('server/')));
-  expect(parts.filter((file) => !known.has(file))).toEqual([]);
+test('features declare all API files and all state, and one list contains all features', () => {
+  const declared = new Set(imports.filter(({ from }) => isFeature(from)).map(({ to }) => to));
+  const parts = files.filter((file) => isApiFile(file) || /\/state\.ts$/.test(file));
+  expect(parts.filter((file) => !declared.has(file))).toEqual([]);
+  const listing = imports.filter(({ to }) => isFeature(to));
+  expect(listing.map(({ from }) => from).filter((from) => from !== LIST)).toEqual([]);
+  expect(listing.map(({ to }) => to).sort()).toEqual(files.filter(isFeature).sort());
 });
 
 test('components of the page read data by useData alone, which never returns data of other variables', () => {

@@ -15,7 +15,8 @@ import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
 import { fillOrganization } from '../helpers/large-organization.ts';
 import type { Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { makeObjects } from '../helpers/scene.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 
 /** Numbers of rows of the compared lists. The first two channels are a public one and one with protected history. */
 const [FEW, MANY] = [2, 5];
@@ -24,7 +25,6 @@ const [FEW, MANY] = [2, 5];
  * with timing.
  */
 const MATTER_OF_TIME = 2;
-const LATER = 4_102_444_800;
 
 const schema = buildSchema();
 let service: InProcess;
@@ -33,7 +33,7 @@ let people: Organization;
 /** Creates five objects of every kind that has lists, and five items in each of these lists. */
 beforeAll(async () => {
   service = await shareInProcess({ counts: true });
-  people = await organization({}, { on: service });
+  people = await createOrganization({}, { on: service });
   const { owner, member } = people;
   await owner.ok('PATCH', '/realm', { enable_read_receipts: true });
   const others = [];
@@ -69,16 +69,12 @@ beforeAll(async () => {
       await other.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
       await by.ok('PATCH', `/messages/${id}`, { content: `${content} again` });
       await owner.ok('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'starred' });
-      if (n === 1) await owner.ok('POST', '/reminders', { message_id: id, scheduled_delivery_timestamp: LATER });
+      if (n === 1) await makeObjects(owner, { channelId, topic: `topic ${n}`, messageId: id, text: 'x' });
     }
     await other.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: 'hello' });
     await owner.ok('POST', '/user_topics', { stream_id: channelId, topic: 'topic 1', visibility_policy: 3 });
-    const draft = { type: 'stream', to: [channelId], topic: 'topic 1', content: 'x', timestamp: 1_700_000_000 + i };
-    await owner.ok('POST', '/drafts', { drafts: [draft] });
-    const message = { type: 'channel', to: channelId, topic: 'topic 1', content: 'x' };
-    await owner.ok('POST', '/scheduled_messages', { ...message, scheduled_delivery_timestamp: LATER });
-    await owner.ok('POST', '/saved_snippets', { title: `snippet ${i}`, content: 'x' });
     await owner.ok('POST', `/realm/emoji/emoji_${i}`, { file: PNG });
+    await owner.ok('POST', '/realm/domains', { domain: `d${i}.example`, allow_subdomains: false });
     await owner.ok('POST', '/bots', { full_name: `bot ${i}`, short_name: `b${i}` });
     await other.ok('PATCH', '/users/me/profile_data', { data: [{ id: fieldId, value: [owner.id, other.id] }] });
     await other.ok('POST', '/users/me/status', { status_text: 'away' });
@@ -102,6 +98,7 @@ const listed = (field: Field): GraphQLObjectType => {
 };
 /** Values of required arguments, by type and field. */
 const GIVEN: Readonly<Record<string, () => string>> = {
+  'Channel.topic': () => 'name: "topic 1"',
   'UserGroup.hasMember': () => `userId: "${globalId('User', people.member.id)}"`,
 };
 const needsArguments = ({ args }: Field) =>
@@ -213,9 +210,9 @@ describe('in a large organization', () => {
   let reader: Person;
 
   beforeAll(async () => {
-    const { member, owner, realm } = await organization({}, { on: service });
+    const { member, owner, organization } = await createOrganization({}, { on: service });
     const run = (sql: string, parameters: readonly unknown[]) => service.app.db.$executeRawUnsafe(sql, ...parameters);
-    await fillOrganization(run, { realmId: realm.id, readerId: member.id, senderId: owner.id });
+    await fillOrganization(run, { organizationId: organization.id, readerId: member.id, senderId: owner.id });
     reader = member;
   });
 

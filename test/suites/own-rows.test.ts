@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { copyOrganization, leaveRoomForCopies } from '../helpers/copies.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { startDatabaseProxy } from '../helpers/database-proxy.ts';
 import { doEverything } from '../helpers/everything.ts';
 import { send } from '../helpers/http.ts';
-import { contentsOf, makeScene, OWNER_PASSWORD, type Scene } from '../helpers/scene.ts';
-import { startServer } from '../helpers/server.ts';
+import { contentsOf, makeScene, type Scene } from '../helpers/scene.ts';
+import { OWNER_PASSWORD, startServer } from '../helpers/server.ts';
 
 // Checks the PostgreSQL plan of every statement of every call in one organization, while other organizations contain copies of
 // its data. A plan may read only rows of its own organization.
@@ -26,8 +26,8 @@ const COPIES = 1_200;
 const MOST_OWN = 80;
 /** Maximum number of pages that a scan reads for each of its rows, and for each of its loops. An index has several levels. */
 const PAGES_EACH = 8;
-/** Additional pages that a scan may read, for list elements that are not found. */
-const PAGES_MORE = 30;
+/** Additional pages that a scan may read, for list elements that are not found, and for rows deleted since the last VACUUM. */
+const PAGES_MORE = 60;
 
 /** Statements that concern all organizations, by their beginning, with the reason. No call waits for them. */
 const OF_ALL: Readonly<Record<string, string>> = {
@@ -39,11 +39,25 @@ const OF_ALL: Readonly<Record<string, string>> = {
     'indexes for each.',
   'SELECT r.id FROM realm r WHERE':
     'The worker that deletes old messages asks, once a minute, which organizations or channels have a limit.',
-  'SELECT DISTINCT q.realm_id FROM event_queue q': 'At the start: who is to be told of it, in all organisations.',
+  'SELECT DISTINCT q.realm_id FROM event_queue q':
+    'Runs once at the start, and finds the organizations whose queues are notified.',
   'SELECT "public"."api_key"."realm_id", "public"."api_key"."user_id", "public"."api_key"."sealed" FROM "public"."api_key" WHERE 1=1':
     'At the start: whether SECRET_KEY is the one that sealed the newest key.',
   'SELECT COUNT(*) AS "_count$_all" FROM (SELECT "public"."realm"."id" FROM "public"."realm" WHERE 1=1':
     'At the start: how many organisations there are, for the line that says so.',
+};
+
+/**
+ * Statements of the background sweep of the event log, which concern all organizations like those in `OF_ALL`. They run only if
+ * this test takes more than a minute.
+ */
+const OF_SWEEP: Readonly<Record<string, string>> = {
+  'SELECT c.realm_id, LEAST(':
+    'Once a minute: through which event each log can be pruned, a few looks at indexes for each.',
+  'SELECT c.realm_id, c.pruned_through FROM event_counter c':
+    'Once a minute: which logs have events to delete, one look at an index for each.',
+  'DELETE FROM "public"."event" WHERE ("public"."event"."ephemeral" =':
+    'Once a minute: deletes expired events of typing and presence, which it finds by their age.',
 };
 
 /** Values of `plan_cache_mode`: with "auto", PostgreSQL makes a plan for the current values as long as that is worthwhile. */
@@ -120,11 +134,11 @@ const shown = (node: PlanNode) =>
     .join(' ');
 
 describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all statements', () => {
-  test('no plan of a call reads rows of another organization', { timeout: 120_000 }, async () => {
+  test('no plan of a call reads rows of another organization', async () => {
     await using own = new AsyncDisposableStack();
     const explained: Explained[] = [];
     let call = '';
-    const database = own.use(await createDatabase(DATABASE_URL));
+    const database = own.use(await createMigratedDatabase(DATABASE_URL));
     const proxy = own.use(
       await startDatabaseProxy(database.url, (message) => {
         if (!message.startsWith('duration: ')) return;
@@ -146,10 +160,13 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
     const original = await makeScene({ on: server });
     await fill(original, client);
     // The worker of the service indexes only organizations with many messages, so the test does it here.
-    await client.query('SELECT index_messages($1, 1000)', [original.realm.id]);
+    await client.query('SELECT index_messages($1, 1000)', [original.organization.id]);
     await original.owner.ok('PATCH', `/messages/${original.names.messageId}`, { content: 'hello once more' });
     const scenes = [await makeScene({ on: server }), await makeScene({ on: server })];
-    await copyOrganization(client, original.realm, { copies: COPIES, midst: scenes.map(({ realm }) => realm) });
+    await copyOrganization(client, original.organization, {
+      copies: COPIES,
+      midst: scenes.map(({ organization }) => organization),
+    });
     await client.query('VACUUM ANALYZE');
     expect(await tablesWithFew(client)).toEqual([]);
 
@@ -162,17 +179,20 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
       call = `the start (${mode})`;
       await server.restart();
       expect(await heard()).not.toEqual([]);
-      await client.query('UPDATE scheduled_message SET scheduled_at = now() WHERE realm_id = $1', [scene.realm.id]);
+      await client.query('UPDATE scheduled_message SET scheduled_at = now() WHERE realm_id = $1', [
+        scene.organization.id,
+      ]);
       await doAll(scene, (what) => {
         call = `${what} (${mode})`;
       });
     }
-    await server.stop();
     expect(explained.length).toBeGreaterThan(10_000);
-    const unused = Object.keys(OF_ALL).filter((beginning) => !explained.some(({ text }) => text.startsWith(beginning)));
-    expect(unused).toEqual([]);
+    // Some of these statements run once a minute.
+    const unused = () => Object.keys(OF_ALL).filter((it) => !explained.some(({ text }) => text.startsWith(it)));
+    await expect.poll(unused, { timeout: 90_000 }).toEqual([]);
+    await server.stop();
     const scans = explained
-      .filter(({ text }) => !Object.keys(OF_ALL).some((beginning) => text.startsWith(beginning)))
+      .filter(({ text }) => !Object.keys({ ...OF_ALL, ...OF_SWEEP }).some((beginning) => text.startsWith(beginning)))
       .flatMap(({ plan, ...made }) =>
         nodesIn(plan)
           .filter(isScan)
@@ -186,12 +206,13 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
       const most = times.toSorted((a, b) => rowsOf(b.node) - rowsOf(a.node))[0] as (typeof times)[number];
       return `${rowsOf(most.node)} rows and ${pagesOf(most.node)} pages by ${what}\n  in ${[...new Set(times.map((one) => one.call))].join(', ')}`;
     });
-    expect(told.join('\n')).toBe('');
+    // The message repeats the value, because the assertion would shorten it.
+    expect(told.length, told.join('\n')).toBe(0);
   });
 });
 
 /** Adds data that `makeScene` does not create, so that all tables contain rows of other organizations. */
-async function fill({ realm, owner, member, guest, names }: Scene, client: pg.Client): Promise<void> {
+async function fill({ organization, owner, member, guest, names }: Scene, client: pg.Client): Promise<void> {
   const { channelId, messageId, customGroupId, idleGroupId } = names;
   await owner.ok('PATCH', `/messages/${messageId}`, { content: 'hello again' });
   const toChannel = { type: 'channel', to: channelId, content: `hello @**${member.name}** :heart:` };
@@ -199,6 +220,8 @@ async function fill({ realm, owner, member, guest, names }: Scene, client: pg.Cl
     await owner.ok('POST', '/messages', { ...toChannel, topic });
   const { id } = await owner.ok('POST', '/messages', { ...toChannel, topic: 'gone' });
   await owner.ok('DELETE', `/messages/${id}`);
+  const moved = await owner.ok('POST', '/messages', { ...toChannel, topic: 'before' });
+  await owner.ok('PATCH', `/messages/${moved.id}`, { topic: 'after', propagate_mode: 'change_all' });
   await owner.ok('POST', `/messages/${messageId}/reactions`, { emoji_name: 'heart' });
   const flag = (op: string, name: string) =>
     member.ok('POST', '/messages/flags', { messages: [messageId], op, flag: name });
@@ -219,14 +242,16 @@ async function fill({ realm, owner, member, guest, names }: Scene, client: pg.Cl
   await owner.ok('PATCH', '/settings', { email: `new.${owner.email}` });
   // Inserts data that would require another server, many messages, or an external sign-in.
   await client.query(
-    `WITH call AS (INSERT INTO call_token (realm_id, user_id, sealed, updated_at) VALUES (${realm.id}, ${owner.id}, 'x', now())),
-          used AS (INSERT INTO used_token (realm_id, id_hash, expires_at) VALUES (${realm.id}, 'x', now() + interval '1 day'))
+    `WITH call AS (INSERT INTO call_token (realm_id, user_id, sealed, updated_at) VALUES (${organization.id}, ${owner.id}, 'x', now())),
+          used AS (INSERT INTO used_token (realm_id, id_hash, expires_at) VALUES (${organization.id}, 'x', now() + interval '1 day'))
      INSERT INTO message_count (realm_id, recipient_id, key, through_id, count)
-     VALUES (${realm.id}, ${channelId}::bigint * 2, '', ${messageId}, 1)`,
+     VALUES (${organization.id}, ${channelId}::bigint * 2, '', ${messageId}, 1)`,
   );
   // Makes the queues receive messages, because such queues are read at each start.
   const types = `'{eventTypes}', '["message"]'`;
-  await client.query(`UPDATE event_queue SET options = jsonb_set(options, ${types}) WHERE realm_id = ${realm.id}`);
+  await client.query(
+    `UPDATE event_queue SET options = jsonb_set(options, ${types}) WHERE realm_id = ${organization.id}`,
+  );
   // Prunes the log, because it would otherwise contain most of the data.
   await client.query(
     'DELETE FROM event e USING event_counter c WHERE e.realm_id = c.realm_id AND e.id < c.last_id - 20',
@@ -267,9 +292,9 @@ async function explainFromHereOn(client: pg.Client, mode: string): Promise<void>
 
 /** Makes changes that the calls of the features do not include, and reads the changed data in several ways. */
 async function doMore(scene: Scene): Promise<void> {
-  const { owner, member, guest, names, realm } = scene;
+  const { owner, member, guest, names, organization } = scene;
   const toChannel = { type: 'channel', to: names.channelId, topic: 'talk' };
-  const words = `@**all** @*group of ${realm.subdomain}* #**${names.channelName}>talk** @**topic** release`;
+  const words = `@**all** @*group of ${organization.subdomain}* #**${names.channelName}>talk** @**topic** release`;
   const headers = { 'idempotency-key': 'once' };
   for (const _ of [1, 2]) await owner.ok('POST', '/messages', { ...toChannel, content: words }, { headers });
   const { id } = await member.ok('POST', '/messages', { ...toChannel, content: 'hello' });
@@ -290,7 +315,7 @@ async function doMore(scene: Scene): Promise<void> {
     await owner.ok('POST', '/messages', { ...toChannel, content: 'hello' });
   }
   for (const path of [`/avatar/${owner.id}`, `/avatar/${member.id}`])
-    await send(owner.url, { method: 'GET', path, headers: { host: realm.host } });
+    await send(owner.url, { method: 'GET', path, headers: { host: organization.host } });
   const login = { username: names.username, password: OWNER_PASSWORD };
   const signedIn = await owner.as(undefined).rest('POST', '/sessions', login);
   const cookie = [signedIn.headers['set-cookie'] ?? []]

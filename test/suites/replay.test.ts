@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { appliedEvents, applyEvent, knownEvents, stateOf } from '../helpers/client-state.ts';
 import { runCommand } from '../helpers/control.ts';
+import { OWN_CHANGES } from '../helpers/features.ts';
 import type { Json } from '../helpers/http.ts';
 import { shareInProcess, startInProcess } from '../helpers/in-process.ts';
 import { basic, type Person } from '../helpers/person.ts';
@@ -16,7 +17,7 @@ import {
   PARTIAL,
   UNTOLD,
 } from '../helpers/replay.ts';
-import { organization, serverOf, startServer } from '../helpers/server.ts';
+import { createOrganization, serverOf, startServer } from '../helpers/server.ts';
 import { startVideoProvider } from '../helpers/video-provider.ts';
 
 // Tests that the events of every mutation are complete, for users of every role, with and without subscriptions to the channels
@@ -68,7 +69,7 @@ const setProperty =
  * (public) and "hidden" (private). "empty" has no subscribers.
  */
 async function house() {
-  const organised = await organization({ ann: 'member', bob: 'member', gia: 'guest' });
+  const organised = await createOrganization({ ann: 'member', bob: 'member', gia: 'guest' });
   const { owner, administrator, moderator, ann, bob, gia, guest } = organised;
   const subscribers = [owner, ann, gia].map(({ id }) => id);
   const general = await create(ann, 'general', { subscribers });
@@ -84,7 +85,7 @@ const given = (...people: Person[]) => ({ new: { direct_members: people.map(({ i
 
 describe('users', () => {
   test('who join the organization, sign in for the first time, and are renamed', async () => {
-    const { viewers, owner, ann, gia, bot, signUp, realm, anonymous } = await house();
+    const { viewers, owner, ann, gia, bot, signUp, organization, anonymous } = await house();
     const [username, password] = ['new@example.com', 'correct horse'];
     const rename = (person: Person, full_name: string) => () => owner.ok('PATCH', `/users/${person.id}`, { full_name });
     await expectReplay(viewers, {
@@ -93,7 +94,7 @@ describe('users', () => {
         () => signUp('Visitor', 'guest'),
         () =>
           runCommand(serverOf().dataDir, 'bot create', {
-            ...{ org: realm.subdomain, owner: owner.email, name: 'Helper', shortName: 'helper' },
+            ...{ org: organization.subdomain, owner: owner.email, name: 'Helper', shortName: 'helper' },
           }),
       ],
       'the new one signs in': () => anonymous.ok('POST', '/fetch_api_key', { username, password }),
@@ -254,11 +255,11 @@ describe('channels', () => {
     const { viewers, owner, ann } = house_;
     const channel = house_[name];
     const folder_id = await folderOf(owner, 'Teams');
-    const realm = await owner.register({ fetch_event_types: ['realm'] });
+    const organization = await owner.register({ fetch_event_types: ['realm'] });
     const {
       realm_can_delete_any_message_group: administrators,
       realm_can_set_delete_message_policy_group: moderators,
-    } = realm;
+    } = organization;
     await expectReplay(
       viewers,
       {
@@ -323,8 +324,8 @@ describe('channels', () => {
 
   test('that become visible or hidden by permissions', async () => {
     const { viewers, few, ann, bob, moderator, guest, hidden, owner } = await house();
-    const realm = await owner.register({ fetch_event_types: ['realm'] });
-    const { realm_can_set_delete_message_policy_group: moderators, realm_can_create_groups: members } = realm;
+    const organization = await owner.register({ fetch_event_types: ['realm'] });
+    const { realm_can_set_delete_message_policy_group: moderators, realm_can_create_groups: members } = organization;
     const nobody = { new: { direct_members: [], direct_subgroups: [] } };
     const acts = {
       'bob may subscribe': edit(ann, hidden, { can_subscribe_group: given(bob) }),
@@ -390,8 +391,11 @@ describe('channels', () => {
 
 test('channels that can be read without credentials', async () => {
   await using server = await shareInProcess();
-  const { realm, owner, member, guest } = await organization({}, { on: server });
-  await server.app.db.realm.update({ where: { id: realm.id }, data: { settings: { enable_spectator_access: true } } });
+  const { organization, owner, member, guest } = await createOrganization({}, { on: server });
+  await server.app.db.organization.update({
+    where: { id: organization.id },
+    data: { settings: { enable_spectator_access: true } },
+  });
   const open = await create(owner, 'open', { is_web_public: true, subscribers: [member.id] });
   const channel = await create(owner, 'channel', { subscribers: [member.id] });
   const viewers = [owner, member, guest];
@@ -655,14 +659,14 @@ test('settings and alert words of a user', async () => {
 });
 
 test('the address of a user', async () => {
-  const { viewers, owner, realm, signUp } = await house();
-  const right = { org: realm.subdomain, user: owner.email, right: 'can_change_user_emails' };
+  const { viewers, owner, organization, signUp } = await house();
+  const right = { org: organization.subdomain, user: owner.email, right: 'can_change_user_emails' };
   await runCommand(serverOf().dataDir, 'user grant', right);
   // Some clients compute avatars from email addresses.
   await owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
   const yan = await signUp('Yan');
   const give = (name: string) => () =>
-    owner.ok('PATCH', `/users/${yan.id}`, { new_email: `${name}@${realm.subdomain}.example` });
+    owner.ok('PATCH', `/users/${yan.id}`, { new_email: `${name}@${organization.subdomain}.example` });
   const shownTo = (email_address_visibility: number) => async () => {
     const { delivery_email } = (await owner.ok('GET', `/users/${yan.id}`)).user;
     await yan.as(basic(delivery_email, yan.apiKey)).ok('PATCH', '/settings', { email_address_visibility });
@@ -677,7 +681,7 @@ test('the address of a user', async () => {
 test('permission to create video calls', async () => {
   await using provider = await startVideoProvider();
   await using service = await startInProcess({ env: provider.env });
-  const { member } = await organization({}, { on: service });
+  const { member } = await createOrganization({}, { on: service });
   const agree = async () => {
     const { videoCallRegistrationUrl } = await member.query('{ videoCallRegistrationUrl }');
     const { code, state } = Object.fromEntries(new URL(provider.agree(videoCallRegistrationUrl)).searchParams);
@@ -729,16 +733,9 @@ test('scheduled messages and reminders', async () => {
   });
 });
 
-test('navigation views, statuses, allowed domains and custom emoji', async () => {
+test('statuses, allowed domains and custom emoji', async () => {
   const { owner, ann, gia } = await house();
-  const view = { fragment: 'narrow/topic/boats', is_pinned: true, name: 'Boats' };
   await expectReplay([owner, ann, gia], {
-    'views are set up': [
-      () => ann.ok('POST', '/navigation_views', { fragment: 'inbox', is_pinned: false }),
-      () => ann.ok('POST', '/navigation_views', view),
-      () => ann.ok('PATCH', `/navigation_views/${view.fragment}`, { is_pinned: false, name: 'Ships' }),
-      () => ann.ok('DELETE', '/navigation_views/inbox'),
-    ],
     'statuses are set and cleared': [
       () => ann.ok('POST', '/users/me/status', { status_text: 'at sea', emoji_name: 'boat' }),
       () => owner.ok('POST', `/users/${gia.id}/status`, { status_text: 'visiting' }),
@@ -933,17 +930,9 @@ test('defaults of new users, and settings changed for others', async () => {
   });
 });
 
-test('saved snippets', async () => {
+test.for(OWN_CHANGES)('%s', async ([, makeChanges]) => {
   const { ann, gia } = await house();
-  for (const person of [ann, gia]) {
-    const snippet = { title: 'Hello', content: 'Hello **you**' };
-    const { saved_snippet_id: id } = await person.ok('POST', '/saved_snippets', snippet);
-    await expectReplay([ann, gia], {
-      'a new one': () => person.ok('POST', '/saved_snippets', snippet),
-      'one changed': () => person.ok('PATCH', `/saved_snippets/${id}`, { title: 'Hi' }),
-      'one deleted': () => person.ok('DELETE', `/saved_snippets/${id}`),
-    });
-  }
+  for (const person of [ann, gia]) await expectReplay([ann, gia], await makeChanges(person));
 });
 
 test('muted topics that are moved, merged, followed automatically, and deleted', async () => {
@@ -985,7 +974,7 @@ test('muted topics that are moved, merged, followed automatically, and deleted',
 
 test('a replay after many changes and a server restart equals what was received live', async () => {
   await using server = await startServer();
-  const people = await organization({ ann: 'member', bob: 'member', gia: 'guest' }, { on: server });
+  const people = await createOrganization({ ann: 'member', bob: 'member', gia: 'guest' }, { on: server });
   const { owner, administrator, ann, bob, gia } = people;
   const hidden = await create(ann, 'hidden', { invite_only: true, subscribers: [ann.id, bob.id] });
   const readers = [administrator, ann, bob, gia].flatMap((viewer) =>
@@ -1017,9 +1006,9 @@ test('a replay after many changes and a server restart equals what was received 
   expect(heard.flat().length).toBeGreaterThan(100);
 });
 
-test('a client that receives a restart event has the same state as a new one', { timeout: 60_000 }, async () => {
+test('a client that receives a restart event has the same state as a new one', async () => {
   await using server = await startServer();
-  const { member } = await organization({}, { on: server });
+  const { member } = await createOrganization({}, { on: server });
   const reply = await member.register();
   await server.restart();
   const events = await member.poll(reply.queue_id, reply.last_event_id);

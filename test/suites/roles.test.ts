@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import type { Method, Parameters, Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { startService } from '../helpers/service.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 import { ENDPOINTS, type EndpointName, isIntegrated } from '../helpers/the-22.ts';
@@ -12,9 +12,9 @@ const CALLERS = ['owner', 'administrator', 'moderator', 'member', 'guest', 'bot'
 type Caller = (typeof CALLERS)[number];
 
 const YES = 'success';
-/** Refused because of the role: "Administrators only" and similar. */
+/** Result of a call that is refused because of the caller's role: "Administrators only" and similar. */
 const ROLE = '400 UNAUTHORIZED_PRINCIPAL';
-/** Refused because of the object, or because the caller is a bot. */
+/** Result of a call that is refused because of the object, or because the caller is a bot. */
 const NOT = '400 BAD_REQUEST';
 const WHO = '401 UNAUTHORIZED';
 const FAIL = '401 AUTHENTICATION_FAILED';
@@ -130,7 +130,7 @@ beforeAll(async () => {
 afterAll(() => integrated[Symbol.asyncDispose]());
 
 async function makeWorld(name: string): Promise<World> {
-  const house = isIntegrated(name) ? integrated.house : await organization();
+  const house = isIntegrated(name) ? integrated.house : await createOrganization();
   const { owner, administrator, moderator, member, guest, bot } = house;
   const everybody = [owner, administrator, moderator, member, guest, bot];
   const channel = await channelOf(owner, `for ${name}`, everybody, { invite_only: true });

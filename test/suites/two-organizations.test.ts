@@ -1,6 +1,6 @@
 import { type GraphQLObjectType, isInterfaceType } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { routes } from '../../src/server/registries/endpoints.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { doEverything } from '../helpers/everything.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from '../helpers/graphql-calls.ts';
@@ -54,7 +54,7 @@ describe('an organization on the same server', () => {
 
   test('finds no objects of another in rendered content', async () => {
     const stranger = await busy.signUp('Zebedee');
-    const group = `group of ${busy.realm.subdomain}`;
+    const group = `group of ${busy.organization.subdomain}`;
     const forms = ({ channelName, channelId, emojiName, messageId }: Names, name: string, id: number, team: string) => [
       ...[`@**${name}**`, `@_**${name}**`, `@**|${id}**`, `@**${name}|${id}**`, `@**x|${id}**`, `@*${team}*`],
       ...[`#**${channelName}**`, `#**${channelName}>greetings**`, `#**${channelName}>greetings@${messageId}**`],
@@ -83,7 +83,7 @@ describe('an organization on the same server', () => {
   });
 
   test('searches only its own messages', async () => {
-    const word = `unmistakable${busy.realm.subdomain}`;
+    const word = `unmistakable${busy.organization.subdomain}`;
     await busy.owner.ok('POST', '/messages', { type: 'direct', to: [busy.member.id], content: word });
     const found = async (person: Person) =>
       (await person.ok('GET', '/messages', { anchor: 'newest', num_before: 9, narrow: [['search', word]] })).messages;

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { startDatabaseProxy } from '../helpers/database-proxy.ts';
 import { Person } from '../helpers/person.ts';
-import { organization, startServer } from '../helpers/server.ts';
+import { createOrganization, startServer } from '../helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
 const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
@@ -14,13 +14,13 @@ describe.skipIf(DATABASE_URL === undefined)('a node that the database no longer 
   test('is not ready and closes its streams: clients resume at another node, and later at this one', {
     timeout: 120_000,
   }, async () => {
-    await using database = await createDatabase(DATABASE_URL ?? '');
+    await using database = await createMigratedDatabase(DATABASE_URL ?? '');
     await using proxy = await startDatabaseProxy(database.url);
     const env = { SECRET_KEY: randomBytes(32).toString('hex'), EVENT_HEARTBEAT_SECONDS: '60' };
     await using whole = await startServer({ env: { ...env, DATABASE_URL: database.url } });
     await using cut = await startServer({ env: { ...env, DATABASE_URL: proxy.url } });
-    const { member: there, realm } = await organization({}, { on: whole });
-    const here = new Person({ url: cut.url, host: `${realm.subdomain}.localhost:${cut.port}` }, there);
+    const { member: there, organization } = await createOrganization({}, { on: whole });
+    const here = new Person({ url: cut.url, host: `${organization.subdomain}.localhost:${cut.port}` }, there);
     const { queue_id: queueId } = await here.register({ fetch_event_types: [] });
     const { queue_id: polled, last_event_id: position } = await here.register({ fetch_event_types: [] });
     await using socket = await here.events(SELECTION, { queueId });

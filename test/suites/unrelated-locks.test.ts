@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { holdRoles, lockChannels, lockDefaultChannels, lockNewChannels } from '../../src/channels/locks.ts';
 import { bumpCounter } from '../../src/events/append.ts';
 import { transact } from '../../src/events/log.ts';
-import { lockRealm, lockUser } from '../../src/people/locks.ts';
+import { lockOrganization, lockUser } from '../../src/people/locks.ts';
 import type { Tx } from '../../src/platform/db/client.ts';
 import { isOrganizationHeld } from '../../src/platform/db/organization-lock.ts';
-import { createDatabase } from '../helpers/database.ts';
+import { createMigratedDatabase } from '../helpers/database.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Organization, organization } from '../helpers/server.ts';
+import { createOrganization, type Organization } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 const { DATABASE_URL } = process.env;
@@ -21,9 +21,9 @@ describe.skipIf(DATABASE_URL === undefined)('during an unrelated change', () => 
   let people: Organization;
   let channelId: number;
   beforeAll(async () => {
-    const { url } = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const { url } = stack.use(await createMigratedDatabase(DATABASE_URL ?? ''));
     service = stack.use(await startInProcess({ env: { DATABASE_URL: url, SECRET_KEY: 'x'.repeat(32) } }));
-    people = await organization({}, { on: service });
+    people = await createOrganization({}, { on: service });
     channelId = await channelOf(people.owner, 'general', [people.owner, people.member]);
   });
   afterAll(() => stack.disposeAsync());
@@ -33,55 +33,59 @@ describe.skipIf(DATABASE_URL === undefined)('during an unrelated change', () => 
   const register = (person: Person) => person.register({ fetch_event_types: [] });
 
   test.for<[string, (tx: Tx) => Promise<void>, (person: Person) => Promise<unknown>]>([
-    ['a topic is muted: as channels are made', (tx) => lockNewChannels(tx, people.realm.id), mute],
-    ['a topic is muted: as default channels are set', (tx) => lockDefaultChannels(tx, people.realm.id), mute],
+    ['a topic is muted: as channels are made', (tx) => lockNewChannels(tx, people.organization.id), mute],
+    ['a topic is muted: as default channels are set', (tx) => lockDefaultChannels(tx, people.organization.id), mute],
     [
       'a queue is registered: as the same user changes something',
-      (tx) => lockUser(tx, { realmId: people.realm.id, id: people.member.id }),
+      (tx) => lockUser(tx, { organizationId: people.organization.id, id: people.member.id }),
       register,
     ],
   ])('%s', async ([, hold, work]) => {
-    await transact({ app: service.app, realmId: people.realm.id }, async (tx) => {
+    await transact({ work: service.app.work, organizationId: people.organization.id }, async (tx) => {
       await hold(tx);
       expect(await work(people.member)).toMatchObject({ result: 'success' });
     });
   });
 
   test.for<[string, boolean, (tx: Tx) => Promise<unknown>]>([
-    ['its event counter', true, (tx) => bumpCounter(tx, people.realm.id)],
-    ['its own row', true, (tx) => lockRealm(tx, people.realm.id)],
-    ['one of its people', false, (tx) => lockUser(tx, { realmId: people.realm.id, id: people.member.id })],
-    ['one of its channels', false, (tx) => lockChannels(tx, people.realm.id, [channelId])],
-    ['who has which role, as many may', false, (tx) => holdRoles(tx, people.realm.id)],
+    ['its event counter', true, (tx) => bumpCounter(tx, people.organization.id)],
+    ['its own row', true, (tx) => lockOrganization(tx, people.organization.id)],
+    [
+      'one of its people',
+      false,
+      (tx) => lockUser(tx, { organizationId: people.organization.id, id: people.member.id }),
+    ],
+    ['one of its channels', false, (tx) => lockChannels(tx, people.organization.id, [channelId])],
+    ['who has which role, as many may', false, (tx) => holdRoles(tx, people.organization.id)],
     [
       'the counter of another',
       false,
-      async (tx) => bumpCounter(tx, (await organization({}, { on: service })).realm.id),
+      async (tx) => bumpCounter(tx, (await createOrganization({}, { on: service })).organization.id),
     ],
   ])('an organization is locked as a whole, or not, by a change that holds %s', async ([, isHeld, hold]) => {
     const { app } = service;
-    const realmId = people.realm.id;
+    const organizationId = people.organization.id;
     await app.db.$transaction(
       async (tx) => {
         await hold(tx);
-        expect(await isOrganizationHeld(app.db, realmId)).toBe(isHeld);
+        expect(await isOrganizationHeld(app.db, organizationId)).toBe(isHeld);
       },
       { timeout: 10_000 },
     );
-    expect(await isOrganizationHeld(app.db, realmId)).toBe(false);
+    expect(await isOrganizationHeld(app.db, organizationId)).toBe(false);
   });
 
   test('pings of an organization that wait for a lock leave connections to others', async () => {
     const { app } = service;
-    const neighbour = (await organization({}, { on: service })).member;
+    const neighbour = (await createOrganization({}, { on: service })).member;
     const ping = () => people.member.rest('POST', '/users/me/presence', { status: 'active', ping_only: true });
     await ping();
     // Makes the last activity so old that a ping is stored.
     await app.db.$executeRaw`
       UPDATE presence SET idle_at = now() - interval '1 minute', active_at = now() - interval '1 minute'`;
     let ended = 0;
-    const pings = await transact({ app, realmId: people.realm.id }, async (tx) => {
-      await tx.$queryRaw`SELECT 1 AS held FROM presence_counter WHERE realm_id = ${people.realm.id} FOR UPDATE`;
+    const pings = await transact({ work: app.work, organizationId: people.organization.id }, async (tx) => {
+      await tx.$queryRaw`SELECT 1 AS held FROM presence_counter WHERE realm_id = ${people.organization.id} FOR UPDATE`;
       const waiting = Array.from({ length: 2 * app.config.databasePoolSize }, () => ping().finally(() => ended++));
       await sleep(500);
       await neighbour.ok('GET', '/users/me');

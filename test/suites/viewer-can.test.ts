@@ -3,17 +3,17 @@ import { runCommand } from '../helpers/control.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Parameters, Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { type Organization, organization, serverOf } from '../helpers/server.ts';
-import { toTopic } from '../helpers/talk.ts';
+import { createOrganization, type Organization, serverOf } from '../helpers/server.ts';
+import { topicRef, toTopic } from '../helpers/talk.ts';
 
 // Tests that the `viewerCan…` fields of an object agree with the permission checks of the mutations.
 
 const ROLES = ['owner', 'administrator', 'moderator', 'member', 'guest'] as const;
 
-type Type = 'Channel' | 'Message' | 'User' | 'UserGroup';
+type Type = 'Channel' | 'Message' | 'Topic' | 'User' | 'UserGroup';
 
 /** Returns the value of a field for a viewer of each role. Null if the viewer does not see the object. */
-async function said(people: Organization, type: Type, id: number, field: string): Promise<(boolean | null)[]> {
+async function said(people: Organization, type: Type, id: number | string, field: string): Promise<(boolean | null)[]> {
   const query = `{ node(id: "${globalId(type, id)}") { ... on ${type} { ${field} } } }`;
   return Promise.all(ROLES.map(async (role) => (await people[role].query(query)).node?.[field] ?? null));
 }
@@ -39,9 +39,12 @@ const makeGroup = async (person: Person, more: Parameters = {}): Promise<number>
 const makeChannel = async (person: Person, more: Parameters = {}): Promise<number> =>
   (await person.ok('POST', '/channels/create', { name: crypto.randomUUID(), subscribers: [], ...more })).id;
 
+const nameOf = async (person: Person, channel: number): Promise<string> =>
+  (await person.ok('GET', `/streams/${channel}`)).stream.name;
+
 describe('a user group states whether the viewer can', () => {
   test.concurrent('manage it', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const group = await makeGroup(people.moderator);
     expect(truth(await said(people, 'UserGroup', group, 'viewerCanManage'))).toEqual(
       await done(people, 'updateUserGroup', async () => ({ userGroupId: group, description: crypto.randomUUID() })),
@@ -50,14 +53,14 @@ describe('a user group states whether the viewer can', () => {
   });
 
   test.concurrent.for([['nobody'], ['the guest and the member']])('join and leave it, if %s can', async ([whom]) => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member, guest } = people;
     const more =
       whom === 'nobody' ? {} : { can_join_group: { direct_members: [member.id, guest.id], direct_subgroups: [] } };
     const group = await makeGroup(owner, more);
     const may = truth(await said(people, 'UserGroup', group, 'viewerCanJoin'));
     expect(may).toEqual(
-      await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, add: [id] })),
+      await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, addMemberIds: [id] })),
     );
     expect(may).toEqual([true, false, false, whom !== 'nobody', false]);
     // Members of the group cannot join it again. They can leave it, except for guests.
@@ -65,12 +68,12 @@ describe('a user group states whether the viewer can', () => {
     const mayLeave = truth(await said(people, 'UserGroup', group, 'viewerCanLeave'));
     expect(mayLeave).toEqual(may);
     expect(mayLeave).toEqual(
-      await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, delete: [id] })),
+      await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, removeMemberIds: [id] })),
     );
   });
 
   test.concurrent('add and remove others, if the member and the guest can', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member, guest } = people;
     const theirs = { direct_members: [member.id, guest.id], direct_subgroups: [] };
     const group = await makeGroup(owner, { can_add_members_group: theirs, can_remove_members_group: theirs });
@@ -84,21 +87,24 @@ describe('a user group states whether the viewer can', () => {
     const mayAdd = truth(await said(people, 'UserGroup', group, 'viewerCanAddMembers'));
     const mayRemove = truth(await said(people, 'UserGroup', group, 'viewerCanRemoveMembers'));
     expect(mayAdd).toEqual(
-      await done(people, 'updateUserGroupMembers', async () => ({ userGroupId: group, add: [await others()] })),
+      await done(people, 'updateUserGroupMembers', async () => ({
+        userGroupId: group,
+        addMemberIds: [await others()],
+      })),
     );
     const leaving = async () => {
       const id = await others();
       await owner.ok('POST', `/user_groups/${group}/members`, { add: [id] });
-      return { userGroupId: group, delete: [id] };
+      return { userGroupId: group, removeMemberIds: [id] };
     };
     expect(mayRemove).toEqual(await done(people, 'updateUserGroupMembers', leaving));
-    const more = async () => ({ userGroupId: group, addSubgroups: [await makeGroup(owner)] });
+    const more = async () => ({ userGroupId: group, addSubgroupIds: [await makeGroup(owner)] });
     expect(mayAdd).toEqual(await done(people, 'updateUserGroupMembers', more));
     expect(mayAdd.slice(2)).toEqual([false, true, false]);
   });
 
   test.concurrent('mention it', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member } = people;
     const name = crypto.randomUUID();
     const group = await makeGroup(owner, {
@@ -117,7 +123,7 @@ describe('a channel states whether the viewer can', () => {
     ['a public one', {}],
     ['a private one', { invite_only: true }],
   ] as const)('administer, subscribe to, and add subscribers to %s', async ([, more]) => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, moderator, member } = people;
     const channel = await makeChannel(moderator, { ...more, subscribers: [member.id] });
     const [administer, subscribe, add] = await Promise.all(
@@ -146,6 +152,28 @@ describe('a channel states whether the viewer can', () => {
   });
 });
 
+describe('a channel states whether the viewer can unsubscribe others', () => {
+  test.concurrent.for([
+    ['a public one', {}, [true, true, true, false, false]],
+    ['a private one', { invite_only: true }, [true, true, true, false, false]],
+    ['one whose members remove others', 'members', [true, true, true, true, false]],
+  ] as const)('from %s', async ([, options, expected]) => {
+    const people = await createOrganization({ ada: 'member' });
+    const { owner, moderator, member, guest, ada } = people as Organization & { ada: Person };
+    const named = { direct_members: [member.id, guest.id], direct_subgroups: [] };
+    const more = options === 'members' ? { can_remove_subscribers_group: named } : options;
+    const channel = await makeChannel(moderator, { ...more, subscribers: [member.id, guest.id] });
+    const may = await said(people, 'Channel', channel, 'viewerCanRemoveSubscribers');
+    const removing = async () => {
+      const subscriptions = [{ name: await nameOf(owner, channel) }];
+      await member.ok('POST', '/users/me/subscriptions', { subscriptions, principals: [ada.id] });
+      return { channels: [{ id: globalId('Channel', channel) }], userIds: [ada.id] };
+    };
+    expect(truth(may)).toEqual(await done(people, 'unsubscribe', removing));
+    expect(may).toEqual(expected);
+  });
+});
+
 describe('a channel states whether the viewer can post', () => {
   test.concurrent.for([
     ['a public one', {}],
@@ -156,7 +184,7 @@ describe('a channel states whether the viewer can post', () => {
     ['one without topics', { topics_policy: 'empty_topic_only', subscribed: true }],
     ['one in the archive', { archived: true, subscribed: true }],
   ] as const)('in %s', async ([, options]) => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member } = people;
     const { subscribed = false, archived = false, ...settings } = { ...options } as Record<string, unknown>;
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
@@ -181,7 +209,7 @@ describe('a channel states whether the viewer can post', () => {
   });
 
   test.concurrent('in one to which the owner of the viewer, a bot, is subscribed', async () => {
-    const { owner, member } = await organization();
+    const { owner, member } = await createOrganization();
     const { user_id } = await member.ok('POST', '/bots', { full_name: 'Own bot', short_name: 'own' });
     const { api_key } = await member.ok('GET', `/bots/${user_id}/api_key`);
     const { user } = await member.ok('GET', `/users/${user_id}`);
@@ -220,7 +248,7 @@ describe('a message states whether the viewer can', () => {
     (await by.ok('POST', '/messages', { type: 'channel', to: channel, topic, content: 'x' })).id;
 
   test.concurrent('edit it, which only its sender can', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member } = people;
     const channel = await makeChannel(owner, ALL_SUBSCRIBED(people));
     const id = await say(member, channel);
@@ -237,7 +265,7 @@ describe('a message states whether the viewer can', () => {
     ['their own', 'member'],
     ["somebody else's", 'administrator'],
   ] as const)('delete %s', async ([, author]) => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member } = people;
     const channel = await makeChannel(owner, {
       ...{
@@ -256,7 +284,7 @@ describe('a message states whether the viewer can', () => {
   });
 
   test.concurrent('move it', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member, guest } = people;
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
     const moderators = realm_user_groups.find(({ name }: { name: string }) => name === 'role:moderators').id;
@@ -269,14 +297,34 @@ describe('a message states whether the viewer can', () => {
     const may = truth(await said(people, 'Message', id, 'viewerCanMove'));
     expect(may).toEqual([true, true, true, false, false]);
     expect(may).toEqual(
-      await done(people, 'moveMessages', async () => ({ messageId: id, topic: crypto.randomUUID() })),
+      await done(people, 'moveMessages', async () => ({ messageId: id, to: topicRef(channel, crypto.randomUUID()) })),
     );
     const direct = (await owner.ok('POST', '/messages', { type: 'direct', to: [guest.id], content: 'x' })).id;
     expect(await said(people, 'Message', direct, 'viewerCanMove')).toEqual([false, null, null, null, false]);
   });
 
+  test.concurrent.for([
+    ['a public channel', false],
+    ['an archived channel', true],
+  ] as const)('react to it, in %s', async ([, archived]) => {
+    const people = await createOrganization();
+    const { owner, member, moderator } = people;
+    const channel = await makeChannel(owner, { subscribers: [owner.id, member.id] });
+    const id = await say(member, channel);
+    if (archived) await owner.ok('DELETE', `/streams/${channel}`);
+    const may = await said(people, 'Message', id, 'viewerCanReact');
+    const reacting = async () => ({ messageId: id, emoji: { name: 'tada' } });
+    expect(truth(may)).toEqual(await done(people, 'addReaction', reacting));
+    expect(may).toEqual(archived ? [false, false, false, false, null] : [true, true, true, true, null]);
+    const direct = (await owner.ok('POST', '/messages', { type: 'direct', to: [moderator.id], content: 'x' })).id;
+    const mayDirect = await said(people, 'Message', direct, 'viewerCanReact');
+    expect(mayDirect).toEqual([true, null, true, null, null]);
+    const inConversation = async () => ({ messageId: direct, emoji: { name: 'tada' } });
+    expect(truth(mayDirect)).toEqual(await done(people, 'addReaction', inConversation));
+  });
+
   test.concurrent('mark its topic as resolved', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, member } = people;
     const channel = await makeChannel(owner, ALL_SUBSCRIBED(people));
     const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
@@ -291,7 +339,7 @@ describe('a message states whether the viewer can', () => {
       const messageId = await say(member, channel, crypto.randomUUID());
       const { topic } = (await owner.query(query.replace(globalId('Message', id), globalId('Message', messageId))))
         .node;
-      return { messageId, topic: `✔ ${topic.name}`, propagateMode: 'CHANGE_ALL' };
+      return { messageId, to: topicRef(channel, `✔ ${topic.name}`), propagateMode: 'CHANGE_ALL' };
     };
     expect(may).toEqual(await done(people, 'moveMessages', resolving));
     await owner.ok('DELETE', `/streams/${channel}`);
@@ -299,9 +347,72 @@ describe('a message states whether the viewer can', () => {
   });
 });
 
+describe('a topic states whether the viewer can', () => {
+  const say = async (by: Person, channel: number, topic: string): Promise<number> =>
+    (await by.ok('POST', '/messages', { type: 'channel', to: channel, topic, content: 'x' })).id;
+  const topicSaid = (people: Organization, channel: number, field: string) =>
+    said(people, 'Topic', `${channel}:a`, field);
+
+  test.concurrent.for([
+    ['a public channel', {}],
+    ['a private channel', { invite_only: true }],
+  ] as const)('delete it, in %s', async ([, more]) => {
+    const people = await createOrganization();
+    const { owner, moderator, member, guest } = people;
+    const subscribers = [owner, moderator, member, guest].map(({ id }) => id);
+    const channel = await makeChannel(owner, { ...more, subscribers });
+    await say(member, channel, 'a');
+    const may = await topicSaid(people, channel, 'viewerCanDelete');
+    const isPublic = !('invite_only' in more);
+    expect(may).toEqual([true, isPublic ? true : null, false, false, false]);
+    const deleting = async () => {
+      const topic = crypto.randomUUID();
+      await say(member, channel, topic);
+      return toTopic(channel, topic);
+    };
+    expect(truth(may)).toEqual(await done(people, 'deleteTopic', deleting));
+    await owner.ok('DELETE', `/streams/${channel}`);
+    expect(await topicSaid(people, channel, 'viewerCanDelete')).not.toContain(true);
+    expect(await done(people, 'deleteTopic', async () => toTopic(channel, 'a'))).not.toContain(true);
+  });
+
+  test.concurrent('move it', async () => {
+    const people = await createOrganization();
+    const { owner, member } = people;
+    const channel = await makeChannel(owner, { subscribers: ROLES.map((role) => people[role].id) });
+    const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+    const moderators = realm_user_groups.find(({ name }: { name: string }) => name === 'role:moderators').id;
+    await owner.ok('PATCH', '/realm', {
+      can_move_messages_between_topics_group: { new: moderators },
+      can_move_messages_between_channels_group: { new: moderators },
+    });
+    await say(member, channel, 'a');
+    const may = await topicSaid(people, channel, 'viewerCanMove');
+    const moving = async () => ({
+      messageId: await say(member, channel, crypto.randomUUID()),
+      ...{ to: topicRef(channel, crypto.randomUUID()), propagateMode: 'CHANGE_ALL' },
+    });
+    expect(may).toEqual(await done(people, 'moveMessages', moving));
+    expect(may).toEqual([true, true, true, false, false]);
+    await owner.ok('DELETE', `/streams/${channel}`);
+    expect(await topicSaid(people, channel, 'viewerCanMove')).not.toContain(true);
+  });
+
+  test.concurrent('do nothing of this, if all its messages were moved away', async () => {
+    const { owner } = await createOrganization();
+    const channel = await makeChannel(owner, { subscribers: [owner.id] });
+    const messageId = await say(owner, channel, 'a');
+    await owner.mutate('moveMessages', { messageId, to: topicRef(channel, 'b') }, '__typename');
+    const { topic } = await owner.query(
+      `{ topic(by: { id: "${globalId('Topic', `${channel}:a`)}" }) { name viewerCanDelete viewerCanMove viewerCanResolve } }`,
+    );
+    expect(topic).toEqual({ name: 'a', viewerCanDelete: false, viewerCanMove: false, viewerCanResolve: false });
+  });
+});
+
 describe('a user states whether the viewer can', () => {
   test.concurrent('edit them', async () => {
-    const people = await organization();
+    const people = await createOrganization();
     const { id } = people.bot;
     const may = truth(await said(people, 'User', id, 'viewerCanEdit'));
     const edit = async () => ({ userId: id, fullName: crypto.randomUUID() });
@@ -310,7 +421,7 @@ describe('a user states whether the viewer can', () => {
   });
 
   test.concurrent('deactivate them, for a member, an owner and the only owner', async () => {
-    const people = await organization({ ada: 'member', chief: 'owner' });
+    const people = await createOrganization({ ada: 'member', chief: 'owner' });
     const { owner, ada, chief } = people as Organization & { ada: Person; chief: Person };
     const check = async (who: Person, expected: readonly boolean[]) => {
       expect(truth(await said(people, 'User', who.id, 'viewerCanDeactivate'))).toEqual(expected);
@@ -326,6 +437,52 @@ describe('a user states whether the viewer can', () => {
     await owner.mutate('deactivateUser', { userId: chief.id }, 'user { isActive }');
     expect(await said(people, 'User', chief.id, 'viewerCanDeactivate')).not.toContain(true);
     await check(owner, [false, false, false, false, false]);
+  });
+
+  describe('send a direct message to them', () => {
+    const check = async (people: Organization, to: Person, expected: readonly boolean[]) => {
+      const may = await said(people, 'User', to.id, 'viewerCanDirectMessage');
+      expect(may).toEqual(expected);
+      const sending = async () => ({ to: { direct: [globalId('User', to.id)] }, content: 'x' });
+      expect(await done(people, 'sendMessage', sending)).toEqual(expected);
+    };
+    const groupsOf = async (owner: Person): Promise<(name: string) => number> => {
+      const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+      return (name) => realm_user_groups.find((group: { name: string }) => group.name === `role:${name}`).id;
+    };
+
+    test.concurrent('if all can, and they are active', async () => {
+      const people = await createOrganization({ ada: 'member' });
+      const { owner, member, ada } = people as Organization & { ada: Person };
+      await check(people, member, [true, true, true, true, true]);
+      await owner.mutate('deactivateUser', { userId: ada.id }, 'user { isActive }');
+      await check(people, ada, [false, false, false, false, false]);
+    });
+
+    test.concurrent('if one of both authorizes it', async () => {
+      const people = await createOrganization({ ada: 'member' });
+      const { owner, administrator, ada } = people as Organization & { ada: Person };
+      const group = await groupsOf(owner);
+      await owner.ok('PATCH', '/realm', { direct_message_permission_group: { new: group('moderators') } });
+      await check(people, administrator, [true, true, true, true, true]);
+      await check(people, ada, [true, true, true, false, false]);
+      await owner.ok('PATCH', '/realm', { direct_message_permission_group: { new: group('nobody') } });
+      // Only notes to self are permitted.
+      await check(people, administrator, [false, true, false, false, false]);
+      const query = `{ node(id: "${globalId('User', ada.id)}") { ... on User { viewerCanDirectMessage } } }`;
+      expect(await people.bot.query(query)).toEqual({ node: { viewerCanDirectMessage: true } });
+      const sent = { to: { direct: [globalId('User', ada.id)] }, content: 'x' };
+      expect((await people.bot.tryMutation('sendMessage', sent)).__typename).toBe('SendMessagePayload');
+    });
+
+    test.concurrent('if they can begin the conversation, or it exists', async () => {
+      const people = await createOrganization({ ada: 'member' });
+      const { owner, guest, ada } = people as Organization & { ada: Person };
+      await guest.ok('POST', '/messages', { type: 'direct', to: [ada.id], content: 'x' });
+      const group = await groupsOf(owner);
+      await owner.ok('PATCH', '/realm', { direct_message_initiator_group: { new: group('administrators') } });
+      await check(people, ada, [true, true, false, false, true]);
+    });
   });
 });
 
@@ -359,10 +516,10 @@ describe('the organization states whether the viewer can', () => {
     },
     {
       ...{ field: 'viewerCanEditUserDefaults', by: 'updateUserSettingsDefaults', who: ADMINISTRATORS },
-      input: () => ({ enterSends: true }),
+      input: () => ({ settings: { enterSends: true } }),
     },
     {
-      ...{ field: 'viewerCanManageDomains', by: 'addRealmDomain', who: OWNERS },
+      ...{ field: 'viewerCanManageDomains', by: 'addOrganizationDomain', who: OWNERS },
       input: () => ({ domain: `${fresh()}.example`, allowSubdomains: false }),
     },
     {
@@ -378,7 +535,7 @@ describe('the organization states whether the viewer can', () => {
       input: () => ({ name: fresh(), isDefault: true }),
     },
   ])('act by their role: $field', async ({ who, ...one }) => {
-    await expectBoth(await organization(), one, who);
+    await expectBoth(await createOrganization(), one, who);
   });
 
   test.concurrent.for<Case & { permission: string }>([
@@ -396,14 +553,14 @@ describe('the organization states whether the viewer can', () => {
     },
     {
       ...{ field: 'viewerCanCreatePrivateChannels', by: 'createChannel' },
-      ...{ input: () => ({ name: fresh(), isPrivate: true }), permission: 'can_create_private_channel_group' },
+      ...{ input: () => ({ name: fresh(), privacy: 'PRIVATE' }), permission: 'can_create_private_channel_group' },
     },
     {
       ...{ field: 'viewerCanAddCustomEmoji', by: 'addCustomEmoji', permission: 'can_add_custom_emoji_group' },
       input: () => ({ name: fresh(), image: PNG }),
     },
   ])('act with a permission: $field', async ({ permission, ...one }) => {
-    const people = await organization();
+    const people = await createOrganization();
     const { owner, moderator, guest } = people;
     await expectBoth(people, one, MEMBERS);
     // A guest does not have the permission even if it names them. It also cannot be given to everyone.
@@ -416,8 +573,8 @@ describe('the organization states whether the viewer can', () => {
   });
 
   test.concurrent('create web-public channels, if the organization has any', async () => {
-    const people = await organization();
-    const input = () => ({ name: fresh(), isWebPublic: true });
+    const people = await createOrganization();
+    const input = () => ({ name: fresh(), privacy: 'WEB_PUBLIC' });
     const one = { field: 'viewerCanCreateWebPublicChannels', by: 'createChannel', input };
     await expectBoth(people, one, NOBODY);
     await people.owner.ok('PATCH', '/realm', { enable_spectator_access: true });
@@ -425,24 +582,28 @@ describe('the organization states whether the viewer can', () => {
   });
 
   test.concurrent('create users, which also requires a permission of the account', async () => {
-    const people = await organization();
-    const { realm, administrator, member } = people;
+    const people = await createOrganization();
+    const { organization, administrator, member } = people;
     const input = () => ({ email: `${fresh()}@new.example`, fullName: fresh(), password: fresh() });
     const one = { field: 'viewerCanCreateUsers', by: 'createUser', input };
     // The user who created the organization has this permission.
     await expectBoth(people, one, OWNERS);
     for (const { email: user } of [administrator, member]) {
-      await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user, right: 'can_create_users' });
+      await runCommand(serverOf().dataDir, 'user grant', {
+        org: organization.subdomain,
+        user,
+        right: 'can_create_users',
+      });
     }
     await expectBoth(people, one, ADMINISTRATORS);
   });
 
   test.concurrent('create bots, which bots cannot', async () => {
-    const { bot } = await organization();
+    const { bot } = await createOrganization();
     expect(await bot.query('{ organization { viewerCanCreateBots viewerCanCreateUserGroups } }')).toEqual({
       organization: { viewerCanCreateBots: false, viewerCanCreateUserGroups: true },
     });
     const { __typename } = await bot.tryMutation('createBot', { fullName: fresh(), shortName: fresh() });
-    expect(__typename).toBe('BadRequestError');
+    expect(__typename).toBe('ForbiddenError');
   });
 });

@@ -14,7 +14,7 @@ import {
   write,
 } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('shows a sent message to another user immediately, once and rendered', async () => {
@@ -104,7 +104,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
       // The text is also in the page, so that screen readers read it without hovering.
       await sidebarOf(page).getByText(event).waitFor();
     }
-    // The page measures the response time every ten seconds.
+    // The page measures the response time of the service every ten seconds.
     await sidebarOf(page).getByTitle(answer).waitFor();
     await page.context().setOffline(true);
     await sidebarOf(page).getByRole('status').filter({ hasText: 'Offline' }).waitFor();
@@ -135,7 +135,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     await gus.page.route('**/graphql', async (route) => {
       if (!route.request().postData()?.includes('SendMessage') || refusals > 0) return route.continue();
       refusals++;
-      const error = { __typename: 'BadRequestError', code: 'BAD_REQUEST', message: 'Not just now', path: null };
+      const error = { __typename: 'ValidationError', code: 'BAD_REQUEST', message: 'Not just now', path: null };
       return route.fulfill({ json: { data: { sendMessage: error } } });
     });
     await write(gus.page, please);
@@ -152,7 +152,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     const said = newName('over an upgrade');
     const banner = page.getByRole('status', { name: 'Version' });
     expect(await banner.textContent()).toBe('');
-    // Renames the mutation in the request, as if a newer version of the service no longer had it.
+    // Renames the mutation in the request, as if the service had a newer version without this mutation.
     await page.route('**/graphql', (route) =>
       route.continue({ postData: route.request().postData()?.replace('sendMessage(', 'sendLetter(') ?? '' }),
     );
@@ -214,7 +214,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     await held.isAnswered;
     const content = newName('between two answers');
     await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
-    // The unread count shows that the event has arrived.
+    // A higher unread count shows that the page has received the event.
     await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
     held.release();
     await message(page, content).waitFor();
@@ -268,7 +268,7 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     const again = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
     isSaid.resolve();
     await again;
-    // The unread counts are part of the new registration, so the page has registered again.
+    // The page gets unread counts when it registers a queue. So a count shows that the page has registered again.
     await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
     held.release();
     await message(page, content).waitFor();
@@ -323,13 +323,13 @@ describe.runIf(hasChromium)(`the chat in two browsers${CHROMIUM_NOTE}`, { timeou
     // Scrolls to a position near the end, then to one in the middle.
     for (const to of [500, 200]) {
       const y = await page.getByRole('feed').evaluate(async (element, top) => {
-        // The browser dispatches scroll events before a frame. If the script scrolls within a frame, the event comes with the
-        // next frame.
+        // The browser dispatches scroll events before it draws a frame. If a script scrolls within a frame, the event is
+        // dispatched with the next frame.
         await new Promise((resolve) => requestAnimationFrame(resolve));
         element.scrollTop = top;
         const row = [...element.querySelectorAll('article')].at(30);
         const before = row?.getBoundingClientRect().y ?? 0;
-        // Enlarges content below the row, as when an image has loaded.
+        // Makes content below the row taller, as an image does when it has loaded.
         element.querySelector<HTMLElement>('article:last-of-type')?.style.setProperty('padding-bottom', `${top}px`);
         for (let i = 0; i < 5; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
         return (row?.getBoundingClientRect().y ?? 0) - before;
@@ -349,7 +349,7 @@ async function allRead({ page, person }: Chatter): Promise<void> {
 
 const isOf = (request: Request, operation: string): boolean => request.postData()?.includes(operation) === true;
 
-/** Delays the first response that reads a list, until it is released. Later responses are not delayed. */
+/** Delays the first response to a query of messages until the test releases it. Later responses are not delayed. */
 async function holdTimeline(page: Page) {
   const [answered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isFirst = true;

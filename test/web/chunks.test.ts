@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { demoChat, newName, open, sidebarOf } from '../helpers/web.ts';
 
-/** Views whose code is in a separate chunk. Each has the role and name of an element that it displays. */
+/** Views whose code is in a separate chunk: path of the view, and role and name of an element that it displays. */
 const VIEWS = [
   ['/people', 'region', 'All people'],
   ['/people/groups', 'region', 'All groups'],
@@ -13,7 +13,7 @@ const VIEWS = [
   ['/writing/drafts', 'navigation', 'Drafts and scheduled'],
 ] as const;
 
-/** Dialogs whose code is in a separate chunk: keyboard shortcut and title. */
+/** Dialogs whose code is in a separate chunk: keyboard shortcut that opens the dialog, and its title. */
 const DIALOGS = [
   ['?', 'Keyboard shortcuts'],
   ['/', 'Search messages'],
@@ -50,7 +50,7 @@ describe.runIf(hasChromium)(`chunks of the page that are loaded later${CHROMIUM_
       await go(page, address);
       const missing = page.getByRole('main').getByRole('alert').filter({ hasText: 'You are offline.' });
       await missing.waitFor();
-      // The rest of the page works without the chunk.
+      // The other parts of the page work without the chunk.
       await sidebarOf(page).getByRole('link', { name: 'Inbox' }).waitFor();
       chunks.isMissing = false;
       await page.context().setOffline(false);
@@ -165,9 +165,9 @@ const loadedFiles = (page: Page): Promise<string> =>
   );
 
 /**
- * Reloads the page and refuses the requests for chunks that its first view does not need.
+ * Reloads the page, and refuses its requests for chunks that the first view does not need.
  *
- * @returns An object whose `isMissing` can be set to false to permit the requests.
+ * @returns An object. If its `isMissing` is set to false, requests for chunks are permitted.
  */
 async function withoutChunks(page: Page, refuse: (route: Route) => Promise<void>): Promise<{ isMissing: boolean }> {
   const chunks = { isMissing: true };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { demoChat, message, newName, notSent, open, sidebarOf } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`writing a message${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`writing a message${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('suggests users, channels, topics and emoji while a name is typed, by keyboard only', async () => {
@@ -219,7 +219,7 @@ describe.runIf(hasChromium)(`writing a message${CHROMIUM_NOTE}`, { timeout: 60_0
 });
 
 /**
- * Properties of the Enter key event while an input method composes text. Safari sends `keyCode` 229 for the key that ends the
+ * Properties of an Enter key event while an input method composes text. Safari sends `keyCode` 229 for the key that ends the
  * composition.
  */
 const COMPOSING = [{ isComposing: true }, { keyCode: 229 }] as const;
@@ -236,5 +236,5 @@ const press = (where: Locator, as: { readonly isComposing?: boolean; readonly ke
     as,
   );
 
-/** Returns the text field of the composer. */
+/** Returns the text field in which a message is written. */
 const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);

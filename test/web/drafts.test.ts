@@ -4,7 +4,7 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import type { Person } from '../helpers/person.ts';
 import { demoChat, message, newName, notSent, open, sidebarOf, write } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`drafts in the chat${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`drafts in the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('a draft appears in a second window, can be continued there, and disappears from both when it is sent', async () => {
@@ -106,7 +106,7 @@ describe.runIf(hasChromium)(`drafts in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await open(page, 'website', 'launch');
     await write(page, kept);
     await notSent(page).getByText(kept).waitFor();
-    // Ends the session without a sign-out by the user.
+    // Ends the session without a click on "Sign out".
     await page.context().clearCookies();
     await page.goto(chat.startUrl);
     await signIn('Bela Novak');
@@ -147,6 +147,41 @@ describe.runIf(hasChromium)(`drafts in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await expect.poll(async () => (await person.ok('GET', '/drafts'))['count']).toBe(count);
     await expect.poll(() => field(page).inputValue()).toBe('');
   });
+
+  test('without synchronization, text stays in its tab and drafts of other devices are not shown', async () => {
+    await using mona = await chat.enter('moderator');
+    const { page, person } = mona;
+    const [mine, theirs] = [await newTopic(person, 'mine', 'general'), await newTopic(person, 'theirs', 'general')];
+    const { stream_id } = await person.ok('GET', '/get_stream_id', { stream: 'general' });
+    const said = newName('Only here');
+    const elsewhere = { type: 'stream', to: [stream_id], topic: theirs, content: 'On another device' };
+    await person.ok('POST', '/drafts', { drafts: [elsewhere] });
+    await open(page, 'general', mine);
+    await field(page).fill(said);
+    await expect.poll(() => draftsOf(person)).toEqual(expect.arrayContaining([said, 'On another device']));
+
+    const synchronize = (enable_drafts_synchronization: boolean) =>
+      person.ok('PATCH', '/settings', { enable_drafts_synchronization });
+    await synchronize(false);
+    // The page has received the change of the setting when it shows this message.
+    await person.ok('POST', '/messages', { type: 'channel', to: 'general', topic: mine, content: 'It is off' });
+    await message(page, 'It is off').waitFor();
+    expect(await field(page).inputValue()).toBe(said);
+    await open(page, 'general', theirs);
+    await message(page, 'Here it begins').waitFor();
+    expect(await field(page).inputValue()).toBe('');
+    await page.reload();
+    await open(page, 'general', mine);
+    await expect.poll(() => field(page).inputValue()).toBe(said);
+
+    await synchronize(true);
+    await expect.poll(() => draftsOf(person)).toEqual([said]);
+    await person.ok('POST', '/drafts', { drafts: [elsewhere] });
+    await open(page, 'general', theirs);
+    await expect.poll(() => field(page).inputValue()).toBe('On another device');
+    await open(page, 'general', mine);
+    expect([await field(page).inputValue(), mona.problems]).toEqual([said, []]);
+  });
 });
 
 /** Returns the contents of a user's drafts. */
@@ -155,12 +190,12 @@ async function draftsOf(person: Person): Promise<string[]> {
   return drafts.map(({ content }: { content: string }) => content);
 }
 
-/** Creates a topic of "website". @returns Its name, which is unique, so that no draft belongs to it. */
-async function newTopic(person: Person, word: string): Promise<string> {
+/** Returns the name of a new topic after creating it. The name is unique, so no draft belongs to the topic. */
+async function newTopic(person: Person, word: string, channel = 'website'): Promise<string> {
   const topic = newName(word);
-  await person.ok('POST', '/messages', { type: 'channel', to: 'website', topic, content: 'Here it begins' });
+  await person.ok('POST', '/messages', { type: 'channel', to: channel, topic, content: 'Here it begins' });
   return topic;
 }
 
-/** Returns the text field of the composer. */
+/** Returns the text field in which a message is written. */
 const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);

@@ -4,7 +4,10 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { demoChat, message, newName, open, write } from '../helpers/web.ts';
 
-/** Button, and the text before and after it is clicked. Bars enclose the selected part of the text. */
+/**
+ * Cases of formatting: name of a button, and the text before and after a click on it. Vertical bars enclose the selected part
+ * of the text.
+ */
 const CASES = [
   ['Bold', 'a |word| here', 'a **|word|** here'],
   ['Bold', 'a **|word|** here', 'a |word| here'],
@@ -27,7 +30,7 @@ const CASES = [
   ['Formula', 'with |x^2|', 'with $$|x^2|$$'],
 ] as const;
 
-describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('buttons format the selection, or remove its format', async () => {
@@ -234,7 +237,7 @@ async function beginToEdit(page: Page, text: string) {
   return page.getByRole('form', { name: 'Edit message' });
 }
 
-/** Fills the text field, and selects the text between the bars. The bars are removed. */
+/** Fills the text field with `text` without its vertical bars, and selects the part between the bars. */
 async function select(page: Page, text: string): Promise<void> {
   const [before = '', inside = '', after = ''] = text.split('|');
   await field(page).fill(before + inside + after);
@@ -245,7 +248,7 @@ async function select(page: Page, text: string): Promise<void> {
   );
 }
 
-/** Returns the text of the field, with bars around the selection. */
+/** Returns the text of the field, with vertical bars around the selected part. */
 const selected = (page: Page) =>
   field(page).evaluate((element) => {
     const { value, selectionStart: from, selectionEnd: to } = element as HTMLTextAreaElement;
@@ -255,5 +258,5 @@ const selected = (page: Page) =>
 const bar = (page: Page) =>
   page.getByRole('form', { name: 'Write a message' }).getByRole('toolbar', { name: 'Formatting' });
 
-/** Returns the text field of the composer. */
+/** Returns the text field in which a message is written. */
 const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);

@@ -4,7 +4,7 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { ROLES } from '../helpers/server.ts';
 import { demoChat, newName, sidebarOf } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('users are found by name and role, bots and deactivated users separately, and their cards open', async () => {
@@ -49,7 +49,7 @@ describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_
     const form = aaron.page.getByRole('dialog', { name: 'Role of Dana Okafor' });
     await form.getByRole('combobox', { name: 'Role' }).selectOption('Owner');
     await form.getByRole('button', { name: 'Save' }).click();
-    // The user is no owner. Only owners can appoint owners, so the service returns an error.
+    // The user is not an owner. Only owners can appoint owners, so the service returns an error.
     await form.getByRole('alert').waitFor();
     await form.getByRole('combobox', { name: 'Role' }).selectOption('Moderator');
     await form.getByRole('button', { name: 'Save' }).click();
@@ -95,7 +95,7 @@ describe.runIf(hasChromium)(`the directory and the groups of the chat${CHROMIUM_
 
   test('a list of more than a hundred entries is continued on request', async () => {
     await using iris = await chat.enter('owner');
-    // When the test is retried, the bots of its first run exist already, and a user can have at most 200 bots.
+    // If the test is retried, the bots of its first run still exist, and a user can have at most 200 bots.
     const { bots } = await iris.person.ok('GET', '/bots');
     const there = new Set(bots.map(({ full_name: name }: { full_name: string }) => name));
     const numbers = Array.from({ length: 104 }, (_, i) => String(i + 1).padStart(3, '0'));
@@ -261,10 +261,10 @@ async function groups(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'Groups' }).waitFor();
 }
 
-/** Matches the names of users and groups in a list, but not the buttons with actions. */
+/** Matches the names of buttons that show a user or group, but not of buttons with actions. */
 const NAMED = /^(?!(Manage|Remove) |More people$)/;
 
-/** Returns the names that are buttons in a list. */
+/** Returns the names of users and groups that are buttons in a list. */
 const nameButtons = (page: Page, list: string): Promise<string[]> =>
   page.getByRole('list', { name: list, exact: true }).getByRole('button', { name: NAMED }).allTextContents();
 

@@ -5,7 +5,7 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import type { Person } from '../helpers/person.ts';
 import { channelLink, demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('an edit is shown to others, with its history and the differences', async () => {
@@ -37,7 +37,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     await bela.person.ok('POST', '/mark_all_as_read');
     await open(bela.page, 'general', topic);
     await message(bela.page, 'Beginning').waitFor();
-    // Simulates a window in the background. In tests, the page always has the focus otherwise.
+    // Simulates that the window loses or gets the focus. In tests, the page always has the focus otherwise.
     const look = (looks: boolean) =>
       bela.page.evaluate((isLookedAt) => {
         document.hasFocus = () => isLookedAt;
@@ -46,7 +46,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     await look(false);
     for (let i = 1; i <= 250; i++) {
       await say(iris, topic, `Number ${i}.`);
-      // Waits after five messages, because no more fit on the screen, so that every message has been displayed.
+      // Waits after each five messages, because no more fit on the screen. So every message has been displayed.
       if (i % 5 > 0) continue;
       await message(bela.page, `Number ${i}.`).waitFor();
       await bela.page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
@@ -279,6 +279,47 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, { timeout: 6
     await open(page, 'general', topic);
     await expect.poll(() => link.textContent()).toBe(topic);
     await expect.poll(() => heard('Iris Haddad').count()).toBe(3);
+    expect(gus.problems).toEqual([]);
+  });
+
+  test('all messages are marked as read or unread, even if one mutation cannot mark them all', async () => {
+    await using gus = await chat.enter('guest');
+    const { page, person } = gus;
+    const [owner, { id: self }] = [chat.person('owner'), person];
+    const ids: number[] = [];
+    for (let i = 1; i <= 7; i++) {
+      ids.push((await owner.ok('POST', '/messages', { type: 'direct', to: [self], content: `counted ${i}` })).id);
+    }
+    // One mutation marks three messages instead of 5,000.
+    const sizes: unknown[] = [];
+    await page.route('**/graphql', async (route) => {
+      const postData = route.request().postData() ?? '';
+      if (!postData.includes('mutation MarkInNarrow(')) return route.fallback();
+      sizes.push(postData.match(/"count(Before|After)":5000/)?.[1]);
+      return route.fallback({ postData: postData.replace(/("count(?:Before|After)"):5000/, '$1:3') });
+    });
+    const unread = async () => {
+      const narrow = [
+        ['dm', owner.email],
+        ['is', 'unread'],
+      ];
+      const { messages } = await person.ok('GET', '/messages', { anchor: 'newest', num_before: 100, narrow });
+      return messages.map(({ id }: { id: number }) => id);
+    };
+    const noticed = (text: string) => page.getByText(text, { exact: true }).waitFor();
+
+    expect(await unread()).toEqual(ids);
+    await sidebarOf(page).getByRole('link', { name: 'Mentions' }).waitFor();
+    await page.goto(`${chat.server.url}/views/all`);
+    await page.getByRole('heading', { name: 'All messages', level: 1 }).waitFor();
+    await page.keyboard.press('Shift+M');
+    await noticed('All messages here are marked as read.');
+    expect([await unread(), new Set(sizes)]).toEqual([[], new Set(['Before'])]);
+    expect(sizes.length).toBeGreaterThan(2);
+    sizes.length = 0;
+    await act(page, 'counted 1', 'Mark as unread from here');
+    await noticed('All messages from here on are unread.');
+    expect([await unread(), sizes]).toEqual([ids, ['After', 'After', 'After']]);
     expect(gus.problems).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { type Chatter, demoChat, message, newName, sidebarOf, write } from '../h
 import { DIALOGS, fillPlaces, show, VIEWS } from '../helpers/web-places.ts';
 
 const [WIDTH, HEIGHT] = [390, 844];
-/** Smallest accepted size of a touch target, in pixels. */
+/** Smallest accepted width and height of a touch target, in pixels. */
 const TOUCH = 40;
 
 describe.runIf(hasChromium)(`the chat on a narrow screen${CHROMIUM_NOTE}`, { timeout: 120_000 }, () => {
@@ -155,7 +155,7 @@ const wideIn = (page: Page): Promise<string[]> =>
       .map((element) => `${element.tagName}.${element.className}`),
   );
 
-/** Returns a selector of the topmost layer: the open dialogs and popups or, if there are none, the page. */
+/** Returns a selector of the topmost layer of the page: the open dialogs and popups or, if there are none, the body. */
 const aboveAll = async (page: Page): Promise<string> =>
   (await page.locator('dialog[open], .popup').count()) > 0 ? 'dialog, .popup' : 'body';
 

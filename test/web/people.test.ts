@@ -4,7 +4,7 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { runCommand } from '../helpers/control.ts';
 import { demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('shows status and presence to others, who open the user card from a message and write from there', async () => {
@@ -134,7 +134,8 @@ describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, { timeout: 60_
     await form.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Your password was changed.').waitFor();
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    // Waits for the sign-in page, because the settings, which are still visible until then, have fields with these names too.
+    // Waits for the sign-in page first. Until it is displayed, the settings are visible, which have fields with these names
+    // too.
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.getByRole('textbox', { name: 'Email' }).fill(email);
     await page.getByRole('textbox', { name: 'Password' }).fill(first);

@@ -4,7 +4,7 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import type { Person } from '../helpers/person.ts';
 import { type Chatter, demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat(async (one) => {
     const [iris, bela] = [one.person('owner'), one.person('member')];
     await say(iris, 'general', 'boats', 'The lighthouses are painted, see https://example.com/white');
@@ -14,6 +14,13 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
     await say(bela, 'website', 'fog', 'The foghorn is loud');
     await say(one.person('member', 2), 'general', 'boats', 'An anchor of long ago');
     await bela.ok('POST', '/messages', { type: 'direct', to: [iris.id], content: 'A foghorn at night?' });
+    for (const content of [
+      '浮き桟橋と灯台の点検',
+      'Café (Größe), ITEM it',
+      'see https://example.com/HullSurvey?sheet=keel',
+    ]) {
+      await say(bela, 'general', 'scripts', content);
+    }
   });
 
   test('finds words in all their forms, by topic, with highlights, at a URL that others can open', async () => {
@@ -32,6 +39,45 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
     await bela.page.goto(iris.page.url());
     await expect.poll(() => found(bela.page)).toHaveLength(3);
     expect([...iris.problems, ...bela.problems]).toEqual([]);
+  });
+
+  test('highlights the matches in every script, and parts of words only for quoted texts', async () => {
+    await using iris = await chat.enter('owner');
+    const cases = [
+      ['灯台', ['灯台']],
+      ['cafe grosse', ['Café', 'Größe']],
+      ['"it" cafe', ['Café', 'IT', 'it']],
+      ['"lsurv"', ['lSurv']],
+      ['scripts survey', []],
+      ['scripts cafe', ['Café', 'scripts']],
+    ] as const;
+    for (const [text, matches] of cases) {
+      await search(iris.page, text);
+      await expect
+        .poll(async () => (await marked(iris.page)).toSorted(), { message: text })
+        .toEqual([...matches].toSorted());
+    }
+    expect(iris.problems).toEqual([]);
+  });
+
+  test('counts the found messages, and offers the channels and senders with the most of them', async () => {
+    await using iris = await chat.enter('owner');
+    const { page } = iris;
+    await search(page, 'lighthouse');
+    const facets = page.getByRole('navigation', { name: 'Refine the search' });
+    await facets.getByText('3 messages').waitFor();
+    const names = ['general 2', 'website 1', 'Bela Novak 2', 'Iris Haddad 1'];
+    expect(await facets.getByRole('link').allTextContents()).toEqual(names);
+    await facets.getByRole('link', { name: 'general 2' }).click();
+    await expect.poll(() => found(page)).toHaveLength(2);
+    await expect.poll(() => facets.getByRole('link').allTextContents()).toEqual(['Iris Haddad 1', 'Bela Novak 1']);
+    await facets.getByRole('link', { name: 'Bela Novak 1' }).click();
+    await expect.poll(() => found(page)).toEqual(['One lighthouse is not']);
+    await expect.poll(() => facets.textContent()).toBe('1 message');
+    await search(page, 'lighthouse after:2001-01-31');
+    await expect.poll(() => found(page)).toHaveLength(3);
+    expect(await facets.count()).toBe(0);
+    expect(iris.problems).toEqual([]);
   });
 
   test('filters by channel, sender, state, content and day, and by negated terms', async () => {
@@ -85,7 +131,7 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
       await search(iris.page, text);
       await expect.poll(() => alert.allTextContents(), { message: text }).toEqual([said]);
     }
-    // Links of other clients.
+    // These links have the format of other clients.
     for (const operator of ['sender', 'dm-including']) {
       await iris.page.goto(new URL(`/#narrow/${operator}/999999-gone`, iris.page.url()).href);
       await iris.page.getByRole('main').getByText(`${operator}:|999999`, { exact: true }).waitFor();
@@ -285,7 +331,7 @@ describe.runIf(hasChromium)(`searching in the chat${CHROMIUM_NOTE}`, { timeout: 
 
     await arrange(again.page, 'Pin Starred');
     await expect.poll(() => names(again.page)).toEqual([...usual, 'Asked of me']);
-    // Saves a view in the form that another client uses.
+    // Saves a view in the format of another client.
     const other = { fragment: 'narrow/channel/3-website/has/link', is_pinned: true, name: 'Links' };
     await mona.person.ok('POST', '/navigation_views', other);
     await views(again.page).getByText('Links').click();
@@ -337,7 +383,7 @@ async function arrange(page: Page, choice: string): Promise<void> {
   await page.getByRole('menuitem', { name: choice }).click();
 }
 
-/** Returns the texts of the found messages. */
+/** Returns the texts of the messages that the search has found. */
 const found = (page: Page): Promise<string[]> => page.getByRole('article').getByRole('paragraph').allTextContents();
 
 /** Returns the texts that are highlighted as matches of the search. */

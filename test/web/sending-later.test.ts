@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { demoChat, message, newName, open, sidebarOf, write } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`scheduled messages, snippets and reminders${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`scheduled messages, snippets and reminders${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   describe('a scheduled message', () => {
@@ -219,5 +219,5 @@ async function openMenu(row: ReturnType<typeof message>): Promise<void> {
 
 const notice = (page: Page) => page.getByRole('status', { name: 'Notices' });
 
-/** Returns the text field of the composer. */
+/** Returns the text field in which a message is written. */
 const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);

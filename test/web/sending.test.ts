@@ -3,7 +3,7 @@ import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { demoChat, message, newName, notSent, open, write } from '../helpers/web.ts';
 
-/** Rate limit of the service. In these tests, the page alone sends fewer requests in a minute. */
+/** Rate limit of the service, in requests per minute. The page alone sends fewer requests in these tests. */
 const PER_MINUTE = 250;
 const BUSY = 'The service is unavailable. Sending is retried automatically.';
 
@@ -27,7 +27,7 @@ describe.runIf(hasChromium)(
       expect(await faultsOf(page)).toEqual([]);
       await notSent(page).filter({ hasText: regretted }).getByRole('button', { name: 'Discard' }).click();
       expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
-      // The rate limit counts the requests of one minute, so sending can take as long.
+      // The rate limit counts the requests of one minute, so sending can take up to a minute.
       for (const text of texts) await message(page, text).waitFor({ timeout: 75_000 });
       await expect.poll(() => notSent(page).count()).toBe(0);
       const { messages } = await chat
@@ -44,11 +44,15 @@ describe.runIf(hasChromium)(
       await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
       const [one, two] = [newName('one'), newName('two')];
       const tries: { content: string; key: string | undefined; at: number }[] = [];
-      const busy = { __typename: 'RequestTimeoutError', code: 'REQUEST_TIMEOUT', message: 'Busy', path: null };
-      const full = { message: 'Full', extensions: { code: 'STORAGE_FULL', 'retry-after': 2 } };
-      // Responses of the service during a failover of the database, and with a full disk.
+      const busy = {
+        message: 'Busy',
+        path: ['sendMessage'],
+        extensions: { code: 'REQUEST_TIMEOUT', retryAfterSeconds: 1 },
+      };
+      const full = { message: 'Full', extensions: { code: 'STORAGE_FULL', retryAfterSeconds: 2 } };
+      // Responses that the service sends during a failover of the database, and while its disk is full.
       const answers = [
-        { status: 200, json: { data: { sendMessage: { ...busy, retryAfterSeconds: 1 } } } },
+        { status: 200, json: { data: { sendMessage: null }, errors: [busy] } },
         { status: 507, json: { errors: [full] } },
       ];
       await page.route('**/graphql', async (route) => {

@@ -4,7 +4,7 @@ import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import type { Person } from '../helpers/person.ts';
 import { demoChat, message, newName, sidebarOf } from '../helpers/web.ts';
 
-describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, { timeout: 60_000 }, () => {
+describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
 
   test('marks the current view, at each of its addresses', async () => {
@@ -97,7 +97,7 @@ describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, { timeout: 60_000 }, 
   });
 });
 
-/** Sends messages in more conversations than the sidebar lists at first. */
+/** Sends direct messages in more conversations than the sidebar lists at first. */
 async function talkToMany(person: Person) {
   const { users } = await person.query('{ users(first: 10, isActive: true) { nodes { databaseId } } }');
   const ids: number[] = users.nodes.map(({ databaseId }: { databaseId: number }) => databaseId);

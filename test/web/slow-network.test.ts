@@ -6,10 +6,10 @@ import { HeldNetwork } from '../helpers/held-network.ts';
 import type { Person } from '../helpers/person.ts';
 import { type Chatter, channelLink, demoChat, newName, sidebarOf, write } from '../helpers/web.ts';
 
-/** A view of the page. Its content contains `word`, which no other view contains. */
+/** A view of the page. The content of the view contains `word`, which no other view contains. */
 interface View {
   readonly address: string;
-  /** Matches the heading, which is already displayed while the view is loading. */
+  /** Matches the heading of the view, which is displayed while its content is still loading. */
   readonly title: RegExp;
   readonly word?: string;
   /** The accessible name of the view's message field. */
@@ -105,17 +105,17 @@ describe.runIf(hasChromium)(`the chat on a slow network${CHROMIUM_NOTE}`, { time
   const REFUSALS = {
     'over the rate limit': {
       status: 429,
-      body: { errors: [{ message: 'Too often', extensions: { code: 'RATE_LIMIT_HIT', 'retry-after': 1.5 } }] },
+      body: { errors: [{ message: 'Too often', extensions: { code: 'RATE_LIMIT_HIT', retryAfterSeconds: 2 } }] },
     },
     'without room': {
       status: 507,
-      body: { errors: [{ message: 'Full', extensions: { code: 'STORAGE_FULL', 'retry-after': 1.5 } }] },
+      body: { errors: [{ message: 'Full', extensions: { code: 'STORAGE_FULL', retryAfterSeconds: 2 } }] },
     },
     'out of time': {
       status: 200,
       body: {
         data: null,
-        errors: [{ message: 'Late', extensions: { code: 'REQUEST_TIMEOUT', 'retry-after': 1.5 } }],
+        errors: [{ message: 'Late', extensions: { code: 'REQUEST_TIMEOUT', retryAfterSeconds: 2 } }],
       },
     },
   };
@@ -128,8 +128,8 @@ describe.runIf(hasChromium)(`the chat on a slow network${CHROMIUM_NOTE}`, { time
       await page.reload();
       await page.getByRole('heading', { level: 1 }).waitFor();
       const network = await HeldNetwork.of(page);
-      // The views do not depend on the reason of a refusal, so all views are tested with one reason, and only some views with
-      // each of the other reasons.
+      // All views are tested with one reason of refusal. The views do not depend on the reason, so each other reason is tested
+      // only with some views.
       for (const view of refusal === 'over the rate limit' ? views : views.slice(1, 4)) {
         const asked = new Map<string, number[]>();
         network.answer(({ query, variables }) => {
@@ -180,9 +180,9 @@ const fieldsIn = (page: Page): Promise<(string | null)[]> =>
     .evaluateAll((fields) => fields.map((field) => field.getAttribute('aria-label')));
 
 /**
- * Opens a view that is already loaded, waits until it is displayed, and opens a second view that is not loaded.
+ * Opens a view that is already loaded and waits until it is displayed. Then opens a second view that is not loaded.
  *
- * @returns The text and the message fields of the main pane when it first has the heading of the second view.
+ * @returns The text and the message fields of the main pane at the time when it first has the heading of the second view.
  */
 async function cross(page: Page, from: View, to: View): Promise<{ text: string; fields: (string | null)[] }> {
   const way = { from: from.address, word: from.word ?? '', to: to.address, title: to.title.source };
@@ -217,8 +217,8 @@ const go = (page: Page, address: string): Promise<void> =>
   }, address);
 
 /**
- * Returns views of every kind, and several views of the kinds that have variables. Each has content that no other view
- * displays.
+ * Returns views of every kind, and several views of the kinds that differ by a channel, topic or user. The content of each is
+ * displayed in no other view.
  */
 async function viewsFor({ person }: Chatter, mona: Person): Promise<View[]> {
   const word = () => newName('word').replace(' ', '');

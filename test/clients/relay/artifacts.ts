@@ -7,3 +7,6 @@ import type { GraphQLTaggedNode } from 'relay-runtime';
 export async function artifact(name: string): Promise<GraphQLTaggedNode> {
   return (await import(`./__generated__/documents${name}.graphql.ts`)).default;
 }
+
+export const FIRST_SCREEN = await artifact('FirstScreenMutation');
+export const EVENTS = await artifact('EventsSubscription');

@@ -2,16 +2,22 @@ import relay from 'relay-runtime';
 import type { Json } from '../../helpers/http.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
-/** Creates a Relay environment that finds a channel in the store by its id, no matter which query has read the channel. */
+/** Id of the record for the `query` of a registration. */
+const QUERY_ID = 'client:query';
+
+/** Creates a Relay environment. Queries also find what the `query` of a registration returned, in the store. */
 export function relayEnvironment(url: string, authorization: () => string, place: Place) {
   const socket = resumingSocket(url, authorization, place);
   return new relay.Environment({
     store: new relay.Store(new relay.RecordSource()),
+    getDataID: ({ id }, type) => (type === 'Query' ? QUERY_ID : id),
     missingFieldHandlers: [
       {
         kind: 'linked',
-        handle: (field, record, args) =>
-          record?.getType() === relay.ROOT_TYPE && field.name === 'channel' ? args['by'].id : undefined,
+        handle: (field, record, args, store) =>
+          record?.getType() === relay.ROOT_TYPE
+            ? store.get(QUERY_ID)?.getLinkedRecord(field.name, args)?.getDataID()
+            : undefined,
       },
     ],
     network: relay.Network.create(

@@ -18,26 +18,67 @@ graphql`
 `;
 
 graphql`
-  fragment documentsChannel on Channel {
-    id
-    name
-    messages(last: 100) @connection(key: "documents_messages") { edges { node { ...documentsMessage @relay(mask: false) } } }
+  fragment documentsConversation on DirectConversation {
+    id unreadCount unreadMentionCount
+    participants { id fullName }
   }
 `;
 
 graphql`
-  query documentsScreenQuery($channelId: ID!) {
-    channel(by: { id: $channelId }) { ...documentsChannel @relay(mask: false) }
+  fragment documentsSidebar on Query {
+    viewer { id unreadCounts { id total channels conversations mentions } }
+    subscriptions(first: 100) {
+      nodes {
+        id unreadCount unreadMentionCount
+        channel {
+          id
+          name
+          topics(last: 10, orderBy: { field: LAST_MESSAGE, direction: ASC }) {
+            nodes { id name unreadCount unreadMentionCount }
+          }
+        }
+      }
+    }
+    directConversations(last: 10, orderBy: { field: LAST_MESSAGE, direction: ASC }) {
+      nodes { ...documentsConversation @relay(mask: false) }
+    }
   }
 `;
 
 graphql`
-  mutation documentsFirstScreenMutation($channelId: ID!) {
+  fragment documentsTopic on Query {
+    topic(by: $topic) {
+      id
+      name
+      channel { id name }
+      movedTo { id }
+      messages(last: 100) { nodes { ...documentsMessage @relay(mask: false) } }
+    }
+  }
+`;
+
+graphql`
+  query documentsSidebarQuery {
+    ...documentsSidebar @relay(mask: false)
+  }
+`;
+
+graphql`
+  query documentsTopicQuery($topic: TopicRef!) {
+    ...documentsTopic @relay(mask: false)
+  }
+`;
+
+graphql`
+  mutation documentsFirstScreenMutation($topic: TopicRef!) {
     registerEventQueue(input: {}) {
       ... on RegisterEventQueuePayload {
         queueId
         position
-        query { channel(by: { id: $channelId }) { ...documentsChannel @relay(mask: false) } }
+        query {
+          ...documentsSidebar @relay(mask: false)
+          ...documentsTopic @relay(mask: false)
+        }
       }
     }
   }
@@ -47,12 +88,40 @@ graphql`
   subscription documentsEventsSubscription($queueId: String!) {
     events(queueId: $queueId) {
       __typename
-      ... on MessageSentEvent { message { ...documentsMessage @relay(mask: false) channel { id } } }
-      ... on MessageUpdatedEvent { message { id content lastEditedAt } }
-      ... on MessageFlagsAddedEvent { messages { id viewerHasRead viewerHasStarred } }
+      ... on UnreadEvent {
+        unreadChange {
+          counts { id total channels conversations mentions }
+          subscriptions { id unreadCount unreadMentionCount }
+          topics { id unreadCount unreadMentionCount }
+          conversations { id unreadCount unreadMentionCount }
+        }
+      }
+      ... on MessageSentEvent {
+        message {
+          ...documentsMessage @relay(mask: false)
+          channel { id }
+          topic { id name unreadCount unreadMentionCount }
+          directConversation { ...documentsConversation @relay(mask: false) }
+        }
+      }
+      ... on MessageUpdatedEvent { origTopic { id movedTo { id } } messages { id content lastEditedAt } }
+      ... on MessagesDeletedEvent { messageIds @deleteRecord }
+      ... on MessageFlagsAddedEvent { all messages { id viewerHasRead viewerHasStarred } }
       ... on MessageFlagsRemovedEvent { messages { id viewerHasRead viewerHasStarred } }
       ... on ReactionAddedEvent { message { id reactionGroups { emojiName count viewerHasReacted } } }
       ... on ReactionRemovedEvent { message { id reactionGroups { emojiName count viewerHasReacted } } }
+      ... on SubscriptionsAddedEvent { subscriptions { id } }
+      ... on SubscriptionsRemovedEvent { subscriptionIds }
+    }
+  }
+`;
+
+graphql`
+  query documentsSearchQuery($text: String!) {
+    messages(last: 20, narrow: { search: $text }) {
+      totalCount
+      edges { highlightedContent highlightedTopicName node { id content sender { id fullName } } }
+      facets { senders { count sender { id fullName } } channels { count channel { id name } } }
     }
   }
 `;

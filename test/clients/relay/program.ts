@@ -1,9 +1,10 @@
-import relay from 'relay-runtime';
+import { setTimeout as sleep } from 'node:timers/promises';
+import relay, { type OperationDescriptor } from 'relay-runtime';
 import type { Json } from '../../helpers/http.ts';
-import { answerWith, channelId, password, url, username } from '../answering.ts';
+import { answerWith, channelId, firstTopic, followed, password, url, username, type View } from '../answering.ts';
 import { artifact } from './artifacts.ts';
 import { relayEnvironment } from './client.ts';
-import { append } from './list.ts';
+import { live } from './glue.ts';
 
 const place = { queueId: '', position: -1 };
 let authorization = '';
@@ -15,41 +16,59 @@ const mutate = async (name: string, variables: Json) => {
   });
 };
 
+const operation = async (name: string, variables: Json) =>
+  relay.createOperationDescriptor(relay.getRequest(await artifact(name)), variables);
+
+/** Reads the data of an operation from the store, without a request. Undefined if any of the data is missing. */
+function kept({ fragment }: OperationDescriptor): Json {
+  const { data, isMissingData } = environment.lookup(fragment);
+  return isMissingData ? undefined : data;
+}
+
+/** Sends a request. Retains its data, so that the store does not delete it. */
+async function read(name: string, variables: Json): Promise<Json> {
+  const of = await operation(name, variables);
+  environment.retain(of);
+  return relay.fetchQuery(environment, of.request.node, variables).toPromise();
+}
+
+/** @param isFirst Whether the data is part of the first screen, so that no request is necessary. */
+function show(name: string, variables: Json, isFirst: boolean): View {
+  const view: View = { data: undefined };
+  const start = async () => {
+    const of = await operation(name, variables);
+    if (isFirst) environment.retain(of);
+    else await read(name, variables);
+    while (environment.check(of).status === 'missing') await sleep(10);
+    const update = () => {
+      view.data = kept(of) ?? view.data;
+    };
+    update();
+    environment.subscribe(environment.lookup(of.fragment), update);
+    const store = environment.getStore();
+    store.subscribeToInvalidationState(store.lookupInvalidationState([relay.ROOT_ID]), () => read(name, variables));
+  };
+  void start();
+  return view;
+}
+
 const { fetchApiKey } = await mutate('SignInMutation', { input: { username, password } });
 authorization = `Basic ${btoa(`${fetchApiKey.email}:${fetchApiKey.apiKey}`)}`;
+live(environment, place, { topic: firstTopic });
 
-// Retains the displayed data, so that the store does not delete it.
-const operation = async (name: string) =>
-  relay.createOperationDescriptor(relay.getRequest(await artifact(name)), { channelId });
-const screen = await operation('ScreenQuery');
-environment.retain(screen);
-
-const { registerEventQueue } = await mutate('FirstScreenMutation', { channelId });
-Object.assign(place, { queueId: registerEventQueue.queueId, position: registerEventQueue.position });
-
-relay.requestSubscription<Json>(environment, {
-  subscription: await artifact('EventsSubscription'),
-  variables: { queueId: place.queueId },
-  updater(store, data) {
-    if (data?.events.__typename === 'MessageSentEvent') append(store);
+await answerWith(
+  {
+    send: (content) => mutate('SendMutation', { input: { to: { topic: firstTopic }, content } }),
+    search: async (text) => (await read('SearchQuery', { text })).messages,
+    async components() {
+      const names = ['OneComponentQuery', 'OtherComponentQuery'];
+      const got: Json[] = [];
+      for (const name of names) got.push(await read(name, { channelId }));
+      return { got, kept: (await Promise.all(names.map((name) => operation(name, { channelId })))).map(kept) };
+    },
   },
-});
-
-/** Returns the data of an operation from the store. Null if any of it is missing. */
-const kept = (from: typeof screen): Json =>
-  environment.check(from).status === 'available' ? environment.lookup(from.fragment).data : null;
-
-answerWith({
-  screen: () => kept(screen)?.channel.messages.edges.map(({ node }: Json) => node),
-  send: (content) =>
-    mutate('SendMutation', { input: { to: { topic: { channel: { id: channelId }, name: 'deck' } }, content } }),
-  async components() {
-    const operations = await Promise.all(['OneComponentQuery', 'OtherComponentQuery'].map(operation));
-    for (const one of operations) environment.retain(one);
-    const got: Json[] = [];
-    for (const { request } of operations) {
-      got.push(await relay.fetchQuery(environment, request.node, { channelId }).toPromise());
-    }
-    return { got, kept: operations.map(kept) };
+  {
+    sidebar: show('SidebarQuery', {}, true),
+    topic: followed((topic) => show('TopicQuery', { topic }, topic === firstTopic)),
   },
-});
+);

@@ -1,8 +1,7 @@
 import { Client, fetchExchange, subscriptionExchange } from '@urql/core';
-import { type Cache, cacheExchange } from '@urql/exchange-graphcache';
+import { cacheExchange, type UpdateResolver } from '@urql/exchange-graphcache';
 import type { IntrospectionQuery } from 'graphql';
 import type { Sink } from 'graphql-ws';
-import type { Json } from '../../helpers/http.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
 /** Creates an urql client with a normalized cache. */
@@ -11,7 +10,7 @@ export function urqlClient(
   authorization: () => string,
   place: Place,
   schema: IntrospectionQuery,
-  append: (event: Json, cache: Cache) => void,
+  apply: UpdateResolver,
 ): Client {
   const socket = resumingSocket(url, authorization, place);
   return new Client({
@@ -21,9 +20,13 @@ export function urqlClient(
     exchanges: [
       cacheExchange({
         schema,
-        // A type without an id is stored as a part of its message. urql requires that every such type is listed here.
-        keys: { ReactionGroup: () => null },
-        updates: { Subscription: { events: ({ events }, _, cache) => append(events, cache) } },
+        // Objects of types without an id are stored as parts of others. urql requires that these types are listed.
+        keys: Object.fromEntries(
+          schema.__schema.types
+            .filter((type) => type.kind === 'OBJECT' && !type.fields.some(({ name }) => name === 'id'))
+            .map(({ name }) => [name, () => null]),
+        ),
+        updates: { Subscription: { events: apply } },
       }),
       fetchExchange,
       subscriptionExchange({
