@@ -3,10 +3,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const EXECUTE = 'E'.charCodeAt(0);
 const SIMPLE_QUERY = 'Q'.charCodeAt(0);
-/** Matches statements that only control transactions or the session, which are counted separately. */
+/** Matches statements that only control transactions or the session. They are counted separately from other statements. */
 const CONTROL = /^(begin|commit|rollback|set|discard|deallocate)\b/i;
 
-/** A proxy in front of PostgreSQL that counts statements. It is not used while times are measured. */
+/** A proxy in front of PostgreSQL that counts SQL statements. Measurements of time do not use it. */
 export class CountingProxy implements AsyncDisposable {
   /** URL of the database through the proxy. */
   readonly url: string;
@@ -51,7 +51,10 @@ export class CountingProxy implements AsyncDisposable {
     });
   }
 
-  /** Returns the number of statements so far. `control` counts those that only control transactions or the session. */
+  /**
+   * Returns the number of statements so far. `control` is the number of statements that only control transactions or the
+   * session.
+   */
   get counts(): { readonly statements: number; readonly control: number } {
     return { ...this.#counts };
   }

@@ -7,12 +7,12 @@ import { makeChannel, sendRequest, subscribe } from './sends.ts';
 import { type BenchQueue, type BenchUser, bareTriggers, makeAccounts, makeQueues, type Stage } from './stage.ts';
 
 const TRAIN = 40;
-/** Number of unanswered send requests during a burst, as in a busy organization. */
+/** Number of send requests of a burst that are unanswered at the same time, as in a busy organization. */
 const IN_FLIGHT = 4;
-/** Number of files a process opens in addition to the sockets of the three servers. */
+/** Number of files that a process opens in addition to the sockets of the three servers. */
 const SPARE_FILES = 500;
 
-/** Fields of a message that the message list of a chat displays. */
+/** Fields of a message that a chat displays in a list of messages. */
 const SHOWN = [
   'content',
   'renderedContent',
@@ -28,7 +28,7 @@ const SHOWN = [
 
 export const USUAL = `id ${SHOWN.join(' ')}`;
 
-const documentOf = (fields: string, more = '') => `subscription Bench($queueId: String!) {
+export const documentOf = (fields: string, more = '') => `subscription Bench($queueId: String!) {
   events(queueId: $queueId) {
     position
     __typename
@@ -37,21 +37,21 @@ const documentOf = (fields: string, more = '') => `subscription Bench($queueId: 
 }`;
 
 /** Subscription document of a typical chat client. */
-export const QUERY = documentOf(USUAL, 'localMessageId');
+export const QUERY = documentOf(USUAL, 'localId');
 
-/** Twenty different subscription documents. Each omits one of the fields, half of them with `localMessageId`. */
+/** Twenty different subscription documents. Each omits one of the displayed fields. Half of them select `localId`. */
 const DIFFERENT = SHOWN.flatMap((left) => {
   const fields = `id ${SHOWN.filter((field) => field !== left).join(' ')}`;
-  return [documentOf(fields), documentOf(fields, 'localMessageId')];
+  return [documentOf(fields), documentOf(fields, 'localId')];
 });
 
-/** A set of subscribers, all of whom receive every event. */
+/** A set of subscribers. Each subscriber receives every event. */
 interface Audience {
   readonly what: string;
   readonly sockets: number;
   /**
-   * Kinds of readers. Each kind has the same number of readers. Kinds differ in the fields that they request, or in their
-   * permissions.
+   * Kinds of readers, each with the same number of readers. Kinds differ in the fields that they request, or in the permissions
+   * of their users.
    */
   readonly kinds: readonly { readonly query: string; readonly users: readonly BenchUser[] }[];
 }
@@ -59,11 +59,11 @@ interface Audience {
 interface Extent {
   readonly warmUp: number;
   readonly rounds: number;
-  /** Number of events that a round sends one at a time. */
+  /** Number of events in each round that are sent one at a time. */
   readonly alone: number;
 }
 
-/** The service, or a server it is compared with. */
+/** One of the compared servers: the service, or a server that it is compared with. */
 interface Side {
   readonly name: string;
   readonly burst: (events: number, inFlight: number) => Promise<Burst>;
@@ -71,11 +71,14 @@ interface Side {
 }
 
 interface Round {
-  /** Deliveries per second of one event, from its first delivery to its last. Median of `alone` events, sent one at a time. */
+  /**
+   * Median rate at which one event is delivered, in deliveries per second from its first delivery to its last. `alone` events
+   * are sent, one at a time.
+   */
   readonly perSecond: number;
-  /** As `perSecond`, but from the request that caused the event to the last delivery. */
+  /** As `perSecond`, but the time starts with the request that caused the event. */
   readonly wholePerSecond: number;
-  /** Deliveries per second of a burst of events, from the first delivery to the last. */
+  /** Rate at which a burst of events is delivered, in deliveries per second from the first delivery to the last. */
   readonly trainPerSecond: number;
   readonly generatorShare: number;
   readonly serverShare: number;
@@ -89,26 +92,30 @@ interface Measured {
   readonly rounds: Round[];
 }
 
-/** Lowest accepted ratios of the service to a server that only uses `ws`, for one event (`alone`) and for a burst (`train`). */
+/**
+ * Lowest accepted ratios of the service's rate to that of a server that only uses `ws`: for one event (`alone`) and for a burst
+ * (`train`).
+ */
 interface Marks {
   readonly alone: number;
   readonly train: number;
 }
 
-/** Sends single events and bursts of events to 1,000 WebSocket subscriptions. Rows "a" of the report. */
+/** Measures the delivery of single events and of bursts of events to 1,000 WebSocket subscriptions. Rows "a" of the report. */
 export async function measureFanOut(stage: Stage): Promise<Row[]> {
   const extent = stage.quick ? { warmUp: 1, rounds: 4, alone: 15 } : { warmUp: 2, rounds: 9, alone: 15 };
   return measureAlike(stage, 'a', 1_000, extent);
 }
 
-/** Sends single events and bursts of events to 5,000 WebSocket subscriptions. Rows "p" of the report. */
+/** Measures the delivery of single events and of bursts of events to 5,000 WebSocket subscriptions. Rows "p" of the report. */
 export async function measureLargeFanOut(stage: Stage): Promise<Row[]> {
   const extent = stage.quick ? { warmUp: 1, rounds: 2, alone: 5 } : { warmUp: 1, rounds: 7, alone: 9 };
   return measureAlike(stage, 'p', 5_000, extent);
 }
 
 /**
- * Sends events to 1,000 subscriptions with twenty different documents. Half of the readers are guests. Rows "q" of the report.
+ * Measures the delivery of events to 1,000 subscriptions with twenty different documents. Half of the readers are guests. Rows
+ * "q" of the report.
  */
 export async function measureDifferent(stage: Stage): Promise<Row[]> {
   const { db, users, quick } = stage;
@@ -137,9 +144,9 @@ async function measureAlike(stage: Stage, id: string, sockets: number, extent: E
 }
 
 /**
- * Opens all sockets of all compared servers before the first round, because rounds alternate between servers.
+ * Opens all sockets of all compared servers before the first round, because the rounds alternate between the servers.
  *
- * @returns The servers. The first one is the service.
+ * @returns The compared servers. The first one is the service.
  */
 async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
   const { generator, yardsticks, port } = stage;
@@ -177,7 +184,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
       cpu: () => yardsticks.ask('cpu', undefined),
     },
   ];
-  // Nchan can only send one message to all sockets, so it is not compared if several kinds of readers need different ones.
+  // Nchan can only send one message to all sockets, so it is left out if kinds of readers receive different messages.
   const nchan = kinds.length === 1 && hasNchan() ? await Nchan.start(sockets) : undefined;
   if (nchan !== undefined) {
     await listen('Nchan', nchan.port);
@@ -197,7 +204,7 @@ async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
   };
 }
 
-/** Returns the message that a reader of each kind receives for one event, in the order of the kinds. */
+/** Returns the messages that the service sends for one event, one for a reader of each kind, in the order of the kinds. */
 async function samplesOf(
   stage: Stage,
   kinds: Audience['kinds'],

@@ -4,7 +4,7 @@ import { median } from './measure.ts';
 import { type Row, ratioOf } from './report.ts';
 import type { Stage } from './stage.ts';
 
-/** Number of connections that a browser opens to one host. */
+/** Number of connections that a browser opens to one host at the same time. */
 const AT_ONCE = 6;
 
 /**
@@ -19,9 +19,9 @@ export async function measureFirstScreen(stage: Stage): Promise<Row[]> {
     'SELECT realm_id, (SELECT min(id) FROM user_account o WHERE o.realm_id = u.realm_id) AS owner FROM user_account u WHERE id = $1',
     [reader.id],
   );
-  const [{ realm_id: realmId, owner: senderId } = { realm_id: 0, owner: 0 }] = rows;
+  const [{ realm_id: organizationId, owner: senderId } = { realm_id: 0, owner: 0 }] = rows;
   await fillOrganization((sql, parameters) => db.query(sql, [...parameters]), {
-    ...{ realmId, readerId: reader.id, senderId },
+    ...{ organizationId, readerId: reader.id, senderId },
   });
   await db.query('VACUUM ANALYZE');
   const person = { ...owner, basic: reader.basic };

@@ -5,7 +5,7 @@ import { RawSocket } from './raw-socket.ts';
 import { inBatches, receiving, type Subscriber, subscribe } from './subscribers.ts';
 import { work } from './workers.ts';
 
-/** Timeout of a measured burst, in milliseconds. Every working server needs less. */
+/** Timeout of a measured burst, in milliseconds. Every server that works needs less. */
 const PATIENCE_MS = 60_000;
 
 /** Result of one measured burst of triggers, which are requests that cause an event. */
@@ -15,19 +15,19 @@ export interface Burst {
   /** Time from the first delivery to the last, in milliseconds. */
   readonly betweenMs: number;
   /**
-   * Time in milliseconds from the first indication that the event has happened (see `watch` and `answeredFirst`) to the last
-   * delivery. Without an indication: from the first trigger.
+   * Time from the first indication that the event has happened to the last delivery, in milliseconds. `watch` and
+   * `answeredFirst` describe the indications. Without one, the time starts with the first trigger.
    */
   readonly sinceSignMs: number;
   readonly deliveries: number;
   readonly bytes: number;
-  /** One delivery, as text. */
+  /** Text of one delivery. */
   readonly sample: string;
-  /** CPU time of the generator, in seconds. */
+  /** CPU time that the generator used, in seconds. */
   readonly cpuSeconds: number;
 }
 
-/** Counts deliveries until the expected number has arrived. */
+/** Counts deliveries and measures their times, until the expected number has arrived. */
 class Arrivals {
   readonly #expected: number;
   readonly #done = Promise.withResolvers<void>();
@@ -82,13 +82,10 @@ class Arrivals {
 const sockets = new Map<string, RawSocket[]>();
 const waiting = new Map<string, RawHttp[]>();
 const triggers = new Map<number, RawHttp[]>();
-/**
- * Sockets whose deliveries indicate that an event has happened. Their deliveries are not counted as deliveries of the measured
- * set.
- */
+/** Sockets whose deliveries only indicate that an event has happened. They do not count as deliveries of the burst. */
 const watchers = new WeakSet<RawSocket>();
 let arrivals: Arrivals | undefined;
-/** Number that makes each request unique. */
+/** Number that makes each request different from all others. */
 let count = 0;
 
 const hear = receiving((socket, bytes, start, end) => {
@@ -101,7 +98,8 @@ interface Triggers {
   readonly triggers: readonly Buffer[];
   readonly inFlight: number;
   /**
-   * Whether the server answers a trigger before it sends the deliveries. The answer then indicates that the event has happened.
+   * Whether the server answers a trigger before it sends the deliveries. If so, the answer indicates that the event has
+   * happened.
    */
   readonly answeredFirst?: boolean;
 }
@@ -122,7 +120,7 @@ async function triggerAll({ port, triggers: requests, inFlight, answeredFirst = 
 }
 
 export const tasks = {
-  /** Opens sockets. Sockets to the service authenticate and subscribe. Sockets to the yardstick only listen. */
+  /** Opens a set of sockets. Sockets to the service authenticate and subscribe. Sockets to a yardstick server only receive. */
   async listen(input: {
     set: string;
     port: number;
@@ -147,7 +145,7 @@ export const tasks = {
     sockets.set(input.set, [socket]);
   },
 
-  /** Opens connections for long polls, and stores them as a set. */
+  /** Opens connections for long polls, and stores them under the name of the set. */
   async connect({ set, port, count }: { set: string; port: number; count: number }): Promise<void> {
     const ports = Array.from({ length: count }, () => port);
     waiting.set(set, await inBatches(ports, (to) => RawHttp.connect(to)));
@@ -161,14 +159,14 @@ export const tasks = {
     }
   },
 
-  /** Sends the triggers, `inFlight` at a time, and waits until all deliveries they cause have arrived. */
+  /** Sends the triggers, at most `inFlight` at a time, and waits until all deliveries that they cause have arrived. */
   async burst(input: Triggers & { expected: number }): Promise<Burst> {
     arrivals = new Arrivals(input.expected);
     const [result] = await Promise.all([arrivals.result(), triggerAll(input)]);
     return result;
   },
 
-  /** Sends triggers one at a time. Returns the times from each request to the delivery it causes, in milliseconds. */
+  /** Sends triggers one at a time. @returns The time from each trigger to the delivery that it causes, in milliseconds. */
   async delays(input: { port: number; triggers: readonly Buffer[]; pauseMs: number }): Promise<number[]> {
     const delays: number[] = [];
     for (const trigger of input.triggers) {
@@ -181,7 +179,7 @@ export const tasks = {
 
   /**
    * Repeats a request on each connection, each time after the answer to the previous one. If the request contains the text
-   * `counted`, a number with as many digits replaces it, which differs in every request.
+   * `counted`, it is replaced by a number with as many digits. That number differs in every request.
    */
   async load(input: { port: number; requests: readonly Buffer[]; seconds: number; counted?: string }) {
     const { port, requests, seconds, counted = '' } = input;

@@ -4,14 +4,14 @@ import { type Row, ratioOf } from './report.ts';
 import type { Stage } from './stage.ts';
 
 const CONNECTIONS = 8;
-/** Number of messages in the measured channel. It is the same in the small and in the large organization. */
+/** Number of messages in the channel whose messages are read. It is the same in the small and in the large organization. */
 const IN_CHANNEL = 5_000;
 const SMALL = 10_000;
 const LARGE = 1_000_000;
 const CHANNELS = 100;
 
 /**
- * An organization of a given size, with the requests for the newest messages of one of its channels, and the durations of these
+ * An organization of a given size, requests for the newest messages of one of its channels, and the durations of these
  * requests.
  */
 interface Ground {
@@ -21,8 +21,8 @@ interface Ground {
 }
 
 /**
- * Reads the 50 newest messages of a channel, in an organization of 10,000 messages and in one of 1,000,000. Rows "h" of the
- * report.
+ * Measures how long it takes to read the 50 newest messages of a channel, in an organization of 10,000 messages and in one of
+ * 1,000,000. Rows "h" of the report.
  */
 export async function measureHistory(stage: Stage): Promise<Row[]> {
   const { generator, port, quick, db } = stage;
@@ -70,7 +70,7 @@ async function makeGround(stage: Stage, size: number): Promise<Ground> {
   })) as { realm_id: number; users: { user_id: number; email: string; api_key: string }[] };
   const [owner] = made.users;
   if (owner === undefined) throw new Error('The organization has no owner');
-  const ids = await fillHistory(db, { realmId: made.realm_id, senderId: owner.user_id, size });
+  const ids = await fillHistory(db, { organizationId: made.realm_id, senderId: owner.user_id, size });
   const query = new URLSearchParams({
     ...{ anchor: 'newest', num_before: '50', num_after: '0' },
     narrow: JSON.stringify([{ operator: 'channel', operand: ids[0] }]),
@@ -95,11 +95,11 @@ async function makeGround(stage: Stage, size: number): Promise<Ground> {
  */
 export async function fillHistory(
   db: Stage['db'],
-  { realmId, senderId, size }: { realmId: number; senderId: number; size: number },
+  { organizationId, senderId, size }: { organizationId: number; senderId: number; size: number },
 ): Promise<readonly number[]> {
   const channels = await db.query<{ id: number }>(
     `INSERT INTO channel (realm_id, name) SELECT $1, 'channel ' || i FROM generate_series(1, $2::int) AS i RETURNING id`,
-    [realmId, CHANNELS],
+    [organizationId, CHANNELS],
   );
   const channelIds = channels.rows.map(({ id }) => id).sort((a, b) => a - b);
   await db.query(
@@ -111,8 +111,8 @@ export async function fillHistory(
           LATERAL (SELECT CASE WHEN i % ($5::int / $6::int) = 0 THEN ($3::int[])[1]
                                ELSE ($3::int[])[2 + i % ($4::int - 1)] END AS id) AS c,
           LATERAL (SELECT 'Message ' || i || ' of the organization, about as long as people write them.' AS content) AS t`,
-    [realmId, senderId, channelIds, CHANNELS, size, IN_CHANNEL],
+    [organizationId, senderId, channelIds, CHANNELS, size, IN_CHANNEL],
   );
-  await db.query('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', [realmId, size]);
+  await db.query('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', [organizationId, size]);
   return channelIds;
 }

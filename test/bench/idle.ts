@@ -7,10 +7,10 @@ import { FolderTriggers, makeQueues, type Stage } from './stage.ts';
 const QUERY = 'subscription Idle($queueId: String!) { events(queueId: $queueId) { position type } }';
 const SUBSCRIPTIONS = 5_000;
 const BYSTANDERS = 1_000;
-/** Pause in which the garbage collector finishes, in milliseconds. */
+/** Pause before memory is measured, in milliseconds. In this time, the garbage collector finishes. */
 const SETTLING_MS = 4_000;
 
-/** Measures the memory of 5,000 idle subscriptions, on a service that has done nothing else. Rows "d" of the report. */
+/** Measures the memory that 5,000 idle subscriptions use, on a service that has done nothing else. Rows "d" of the report. */
 export async function measureMemory(stage: Stage): Promise<Row[]> {
   const { generator, port, service, quick } = stage;
   const count = quick ? 1_000 : SUBSCRIPTIONS;
@@ -43,7 +43,7 @@ export async function measureMemory(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** Returns the memory per socket, in bytes, of a process that holds `count` sockets and does nothing with them. */
+/** Returns the memory per socket, in bytes, of a process that holds `count` sockets which receive and send nothing. */
 async function plainSockets({ generator, yardsticks }: Stage, count: number): Promise<number> {
   const port = await yardsticks.ask('broadcast', undefined);
   const before = await yardsticks.ask('residentBytes', undefined);
@@ -55,8 +55,8 @@ async function plainSockets({ generator, yardsticks }: Stage, count: number): Pr
 }
 
 /**
- * Measures the time from a send request to its delivery on a subscription, with 1,000 other idle subscriptions. Rows "e" of the
- * report.
+ * Measures the time from a send request to the delivery of its event on a subscription, beside 1,000 idle subscriptions. Rows
+ * "e" of the report.
  */
 export async function measureLatency(stage: Stage): Promise<Row[]> {
   const { generator, port, users, quick } = stage;

@@ -8,15 +8,15 @@ import { type BenchQueue, bareTriggers, FolderTriggers, makeQueues, type Stage }
 const POLLS = 1_000;
 
 interface Wake extends Burst {
-  /** CPU time of the server, in seconds. */
+  /** CPU time that the server used, in seconds. */
   readonly serverSeconds: number;
 }
 
 const QUERY = 'subscription Sign($queueId: String!) { events(queueId: $queueId) { position } }';
 
 /**
- * Measures 1,000 long polls that are answered after one event, compared with a bare node:http server that answers 1,000 waiting
- * requests. Rows "b" of the report.
+ * Measures 1,000 long polls that are answered after one event. The yardstick is a bare node:http server that answers 1,000
+ * waiting requests. Rows "b" of the report.
  *
  * The time starts with the first bytes that a server sends for the event. The service first notifies a WebSocket of the same
  * user, and the bare server first answers the request that triggers the event. If the time started with the first answered
@@ -87,7 +87,7 @@ function pollBytes(port: number, { authorization, queueId }: BenchQueue, lastEve
   return requestBytes({ method: 'GET', path, port, headers: { Authorization: authorization } });
 }
 
-/** Waits until the service uses almost no CPU time, which means that every poll is waiting. */
+/** Waits until the service uses almost no CPU time. All polls of the clients are then waiting for an event. */
 async function settled(stage: Stage): Promise<void> {
   for (let idle = 0; idle < 3; ) {
     const before = stage.cpu();

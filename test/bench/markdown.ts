@@ -20,8 +20,8 @@ const MARKED =
 const options = { imagePreviews: true, translateEmoticons: true };
 
 /**
- * Measures rendering in this process, compared with the parser on which it is based (markdown-it) with that parser's default
- * rules. Rows "i" of the report.
+ * Measures rendering in this process. The yardstick is the parser on which the renderer is based (markdown-it), with that
+ * parser's default rules. Rows "i" of the report.
  */
 export async function measureMarkdown({ quick }: Pick<Stage, 'quick'>): Promise<Row[]> {
   const markdown = new MarkdownIt({ linkify: true, breaks: true });
@@ -61,7 +61,7 @@ function perSecond(work: () => unknown): number {
 }
 
 function measurePathological(rounds: number): Row {
-  // Loads modules that a process loads only once, so that this is not measured.
+  // Loads the modules that the renderer loads at first use, so that their loading is not measured.
   const loading = millisecondsOf(PATHOLOGICAL['many languages'] ?? '') + millisecondsOf('$$x$$');
   const first = Object.entries(PATHOLOGICAL).map(([name, source]) => [name, millisecondsOf(source)] as const);
   const slowest = first.toSorted(([, a], [, b]) => b - a);

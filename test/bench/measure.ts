@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import type pg from 'pg';
 
 /** Returns the median. NaN if there are no values. */
 export function median(values: readonly number[]): number {
@@ -21,13 +22,13 @@ export function spread(values: readonly number[]): string {
   return `${part(Math.min(...values))} … ${part(Math.max(...values))}`;
 }
 
-/** Returns the CPU time of this process, in seconds. */
+/** Returns the CPU time that this process has used, in seconds. */
 export function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 }
 
-/** Returns the CPU time of all threads of another process, in seconds. NaN if /proc is not available. */
+/** Returns the CPU time that all threads of another process have used, in seconds. NaN if /proc is not available. */
 export function cpuSecondsOf(pid: number): number {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -40,7 +41,25 @@ export function cpuSecondsOf(pid: number): number {
   }
 }
 
-/** Returns the hard limit of open files of this process. Node raises its soft limit to the hard limit. Infinity if unknown. */
+/**
+ * Starts a measurement of the CPU time of PostgreSQL, and returns a function that ends it: it returns the seconds that the
+ * connections to the database have used meanwhile, without those that were closed. NaN if the database is on another machine.
+ */
+export async function measureDatabaseCpu(db: pg.Client): Promise<() => Promise<number>> {
+  const read = async () => {
+    const { rows } = await db.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    return rows.map(({ pid }) => [pid, cpuSecondsOf(pid)] as const);
+  };
+  const before = new Map(await read());
+  return async () => (await read()).reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
+}
+
+/**
+ * Returns the maximum number of open files of this process: the hard limit, to which Node.js raises its soft limit. Infinity if
+ * unknown.
+ */
 export function mostOpenFiles(): number {
   try {
     const [, most] = /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

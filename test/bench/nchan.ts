@@ -1,4 +1,4 @@
-// A broadcast server in C for comparison: nginx with the Nchan module.
+// A broadcast server in C that the service is compared with: nginx with the Nchan module.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { freePort } from '../helpers/process.ts';
 import { cpuSecondsOf } from './measure.ts';
 import { requestBytes } from './raw-http.ts';
 
-/** Path of the module in Debian's package. */
+/** Path of the Nchan module in Debian's package. */
 const MODULE = '/usr/lib/nginx/modules/ngx_nchan_module.so';
 const NGINX = '/usr/sbin/nginx';
 
@@ -18,8 +18,8 @@ export const HOW_TO_INSTALL_NCHAN = 'apt-get install libnginx-mod-nchan';
 export const hasNchan = (): boolean => existsSync(MODULE) && existsSync(NGINX);
 
 /**
- * Returns the nginx configuration. It has one worker, because the service is one process. Its message buffer is long enough to
- * lose nothing.
+ * Returns the nginx configuration. It has one worker, because the service is one process too. Its message buffer is long enough
+ * that no message is lost.
  */
 const configurationOf = (folder: string, port: number, sockets: number) => `
 load_module ${MODULE};
@@ -73,18 +73,18 @@ export class Nchan implements AsyncDisposable {
     throw new Error('nginx did not start');
   }
 
-  /** Returns HTTP requests that each publish the text. */
+  /** Returns `count` HTTP requests that each publish the text. */
   publish(text: string, count: number): Buffer[] {
     const request = requestBytes({ method: 'POST', path: '/publish', port: this.port, body: text });
     return Array.from({ length: count }, () => request);
   }
 
-  /** Returns the CPU time of the worker so far, in seconds. */
+  /** Returns the CPU time that the nginx worker has used so far, in seconds. */
   cpu(): number {
     return cpuSecondsOf(this.#worker);
   }
 
-  /** Returns the version of the module's Debian package. */
+  /** Returns the version of the Debian package that contains the Nchan module. */
   static get version(): string {
     const packages = ['-W', '-f', `\${Version}`, 'libnginx-mod-nchan'];
     try {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BenchUser, Stage } from './stage.ts';
 
-/** Amount of test data, which exceeds that of most organizations. */
+/** Amount of test data for the comparison with peers. It exceeds that of most organizations. */
 export const SIZES = {
   channels: 300,
   topicsEach: 20,
@@ -13,7 +13,7 @@ export const SIZES = {
 
 /** The organization and topic that the compared reads query, and the readers. */
 export interface PeerGround {
-  readonly realmId: number;
+  readonly organizationId: number;
   /** Channels that contain the topic, one for each reader. Reads that do not depend on the reader use the first channel. */
   readonly channelIds: readonly number[];
   readonly topic: string;
@@ -34,41 +34,64 @@ export async function makePeerGround({ db, users }: Stage, count: number): Promi
   const { rows } = await db.query<{ realm_id: number }>('SELECT realm_id FROM user_account WHERE id = $1', [
     readers[0]?.id,
   ]);
-  const realmId = rows[0]?.realm_id ?? 0;
+  const organizationId = rows[0]?.realm_id ?? 0;
   const readerIds = readers.map(({ id }) => id);
   await db.query(`SELECT setval('message_id_seq', 1000000)`);
   const senders = await db.query<{ id: number }>(
     `SELECT id FROM user_account WHERE realm_id = $1 AND email LIKE 'other%' ORDER BY id LIMIT $2`,
-    [realmId, SIZES.senders],
+    [organizationId, SIZES.senders],
   );
   const senderIds = senders.rows.map(({ id }) => id);
-  const channelIds = await makeChannels({ db }, { realmId, readerIds, senderIds });
+  const channelIds = await makeChannels({ db }, { organizationId, readerIds, senderIds });
   const [channelId = 0] = channelIds;
   const long = channelIds.slice(0, count);
-  await makeMessages({ db }, { realmId, senderIds, channelIds, long });
-  await makeMarks({ db }, { realmId, readerIds, senderIds, channelId });
-  await counted({ db }, realmId);
+  await makeMessages({ db }, { organizationId, senderIds, channelIds, long });
+  await makeMarks({ db }, { organizationId, readerIds, senderIds, channelId });
+  await counted({ db }, organizationId);
   await db.query('VACUUM ANALYZE');
-  return { realmId, channelIds: long, topic: LONG_TOPIC, readers };
+  return { organizationId, channelIds: long, topic: LONG_TOPIC, readers };
 }
 
 /**
- * Waits until the background job of the service has counted all messages. If the tables were analyzed earlier, its counter
- * tables would be empty, and PostgreSQL would choose query plans for empty tables.
+ * Marks the messages of the ground as read by all readers, except for the newest one in each channel: a few hundred remain
+ * unread.
  */
-async function counted({ db }: Pick<Stage, 'db'>, realmId: number): Promise<void> {
+export async function readMost({ db }: Pick<Stage, 'db'>, { organizationId, readers }: PeerGround): Promise<void> {
+  const readerIds = readers.map(({ id }) => id);
+  await db.query('DELETE FROM read_exception WHERE realm_id = $1 AND user_id = ANY($2::int[])', [
+    organizationId,
+    readerIds,
+  ]);
+  await db.query(
+    `INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
+     SELECT $1::int, u, m.channel_id::bigint * 2, max(m.id) - 1
+     FROM message m, unnest($2::int[]) AS u WHERE m.realm_id = $1 AND m.client_name = 'bench' GROUP BY u, m.channel_id
+     ON CONFLICT (realm_id, user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through`,
+    [organizationId, readerIds],
+  );
+  await db.query('VACUUM ANALYZE');
+}
+
+/**
+ * Waits until the background job of the service has counted all messages. Before that, its counter tables are empty. If the
+ * tables were analyzed then, PostgreSQL would choose query plans for empty tables.
+ */
+async function counted({ db }: Pick<Stage, 'db'>, organizationId: number): Promise<void> {
   const isBehind = `SELECT FROM message WHERE realm_id = $1
     AND id > (SELECT COALESCE(max(through_id), 0) FROM message_tally WHERE realm_id = $1) LIMIT 1`;
-  while ((await db.query(isBehind, [realmId])).rowCount !== 0) await setTimeout(500);
+  while ((await db.query(isBehind, [organizationId])).rowCount !== 0) await setTimeout(500);
 }
 
 interface Ids {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly readerIds: readonly number[];
   readonly senderIds: readonly number[];
 }
 
-async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, senderIds }: Ids): Promise<number[]> {
+async function makeChannels(
+  { db }: Pick<Stage, 'db'>,
+  { organizationId, readerIds, senderIds }: Ids,
+): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(
     `WITH folders AS (
        INSERT INTO channel_folder (realm_id, name, position)
@@ -76,7 +99,7 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
      INSERT INTO channel (realm_id, name, description, creator_id, folder_id, topics_policy)
      SELECT $1, 'a channel ' || lpad(n::text, 3, '0'), 'What is said of ' || n, ($4::int[])[1 + n % $5::int], f.id, 'inherit'
      FROM generate_series(1, $3::int) AS n JOIN folders f ON f.position = 1 + n % $2::int ORDER BY n RETURNING id`,
-    [realmId, SIZES.folders, SIZES.channels, senderIds, senderIds.length],
+    [organizationId, SIZES.folders, SIZES.channels, senderIds, senderIds.length],
   );
   const channelIds = rows.map(({ id }) => id).sort((a, b) => a - b);
   // Every fifth sender is a subscriber of a channel, too.
@@ -84,7 +107,7 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
     `INSERT INTO subscription (realm_id, user_id, channel_id, color, pin_to_top)
      SELECT $1::int, u, c, '#76ce90', c % 50 = 0 FROM unnest($2::int[]) AS u, unnest($3::int[]) AS c
      UNION ALL SELECT $1::int, u, c, '#76ce90', false FROM unnest($4::int[]) AS u, unnest($3::int[]) AS c WHERE (u + c) % 5 = 0`,
-    [realmId, readerIds, channelIds, senderIds],
+    [organizationId, readerIds, channelIds, senderIds],
   );
   await db.query(
     `INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id)
@@ -95,16 +118,20 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
 }
 
 /**
- * Inserts messages in the order in which users would send them: alternately to all channels. Some channels have a long topic.
+ * Inserts messages: first a long topic in each of the channels `long`, then short topics. Those are sent alternately to all
+ * channels, as users would do.
  */
 async function makeMessages(
   { db }: Pick<Stage, 'db'>,
   {
-    realmId,
+    organizationId,
     senderIds,
     channelIds,
     long,
-  }: Pick<Ids, 'realmId' | 'senderIds'> & { readonly channelIds: readonly number[]; readonly long: readonly number[] },
+  }: Pick<Ids, 'organizationId' | 'senderIds'> & {
+    readonly channelIds: readonly number[];
+    readonly long: readonly number[];
+  },
 ): Promise<void> {
   const columns = `realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
     sent_at, sent_event_id, send_token, last_edited_at`;
@@ -114,7 +141,7 @@ async function makeMessages(
     CASE WHEN ${n} % 9 = 0 THEN '2026-02-01'::timestamptz END`;
   const content = (n: string) =>
     `LATERAL (SELECT 'Message ' || ${n} || ' of the organization: about as long as what people write to each other.' AS content) AS t`;
-  const values = [realmId, senderIds, senderIds.length];
+  const values = [organizationId, senderIds, senderIds.length];
   await db.query(
     `INSERT INTO message (${columns})
      SELECT ${rest('n', 'c.id', '$5')}
@@ -132,7 +159,7 @@ async function makeMessages(
 /** Inserts reactions, message flags and the read state of one channel. */
 async function makeMarks(
   { db }: Pick<Stage, 'db'>,
-  { realmId, readerIds, senderIds, channelId }: Ids & { readonly channelId: number },
+  { organizationId, readerIds, senderIds, channelId }: Ids & { readonly channelId: number },
 ): Promise<void> {
   await db.query(
     `INSERT INTO reaction (realm_id, message_id, user_id, emoji_name, emoji_code, reaction_type)
@@ -141,24 +168,24 @@ async function makeMarks(
           unnest($2::int[]) AS u
      WHERE m.realm_id = $1 AND m.channel_id IS NOT NULL AND (m.id + e.n) % 3 = 0 AND (u + m.id) % 20 = e.n
        AND (m.topic = $3 OR m.id % 5 = 0) ORDER BY m.id, u`,
-    [realmId, senderIds, LONG_TOPIC],
+    [organizationId, senderIds, LONG_TOPIC],
   );
   await db.query(
     `INSERT INTO user_message (realm_id, user_id, message_id, starred, mentioned)
      SELECT $1::int, u, m.id, m.id % 8 = 0, m.id % 6 = 0 FROM message m, unnest($2::int[]) AS u
      WHERE m.realm_id = $1 AND m.client_name = 'bench' AND (m.id % 8 = 0 OR m.id % 6 = 0) AND (m.topic = $3 OR m.id % 5 = 0)`,
-    [realmId, readerIds, LONG_TOPIC],
+    [organizationId, readerIds, LONG_TOPIC],
   );
   await db.query(
     `INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
      SELECT $1::int, u, $3::bigint * 2, (SELECT min(id) + 29 FROM message WHERE channel_id = $3 AND topic = $4)
      FROM unnest($2::int[]) AS u`,
-    [realmId, readerIds, channelId, LONG_TOPIC],
+    [organizationId, readerIds, channelId, LONG_TOPIC],
   );
   await db.query(
     `INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
      SELECT $1::int, u, m.id, $3::bigint * 2, m.id > (SELECT min(id) + 29 FROM message WHERE channel_id = $3 AND topic = $4)
      FROM unnest($2::int[]) AS u, message m WHERE m.channel_id = $3 AND m.topic = $4 AND m.id % 10 = 0`,
-    [realmId, readerIds, channelId, LONG_TOPIC],
+    [organizationId, readerIds, channelId, LONG_TOPIC],
   );
 }

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { globalId } from '../helpers/global-ids.ts';
 import { startInProcess } from '../helpers/in-process.ts';
 import { CountingProxy } from './counting-proxy.ts';
-import { median } from './measure.ts';
+import { measureDatabaseCpu, median } from './measure.ts';
 import { DOCUMENTS, hasTopic, type ReadName } from './peer-documents.ts';
-import { makePeerGround, type PeerGround, SIZES } from './peer-ground.ts';
+import { makePeerGround, type PeerGround, readMost, SIZES } from './peer-ground.ts';
 import { PEERS, type Peer, type PeerTasks, peerWorker } from './peers.ts';
 import { RawHttp, requestBytes } from './raw-http.ts';
 import type { Row } from './report.ts';
@@ -20,22 +20,27 @@ const READS: Readonly<Record<ReadName, string>> = {
   topic: '(c) 50 newest messages of a topic, with reactions and flags',
   ownTopic: '(c) the same, a different topic for each reader',
   screen: `(d) first screen of ${SIZES.channels} channels`,
+  sidebar: `(e) sidebar of ${SIZES.channels} channels with unread count and newest message`,
 };
 const NAMES = Object.keys(READS) as ReadName[];
+/** Reads that are also measured while a few hundred messages are unread, instead of nearly all. */
+const WITH_FEW_UNREAD: readonly ReadName[] = ['viewer', 'screen', 'sidebar'];
 
 /** One of the compared servers: the service or a peer. */
 interface Side {
   readonly name: string;
   readonly port: number;
   readonly cpu: () => Promise<number>;
-  /** The peer, which converts responses to the form of the service's responses. Undefined: the service. */
+  /** The peer if this server is one. Undefined: the service. */
   readonly peer?: Peer;
 }
 
 interface Round {
   readonly perSecond: number;
-  /** CPU time of the server process for one request, in milliseconds. */
+  /** CPU time that the server process uses for one request, in milliseconds. */
   readonly cpuMs: number;
+  /** CPU time that PostgreSQL uses for one request, in milliseconds. */
+  readonly databaseMs: number;
   readonly p50: number;
   readonly p99: number;
 }
@@ -63,10 +68,13 @@ export async function measurePeerReads(stage: Stage): Promise<Row[]> {
     }
     const statements = await countStatements(stage, ground);
     const rows: Row[] = [];
-    for (const name of NAMES) {
+    const measure = async (name: ReadName, what: string) => {
       const compared = sides.filter((side) => isCompared(side, name));
-      rows.push(...(await measureRead(stage, { name, ground, sides: compared, statements })));
-    }
+      rows.push(...(await measureRead(stage, { name, what, ground, sides: compared, statements })));
+    };
+    for (const name of NAMES) await measure(name, READS[name]);
+    await readMost(stage, ground);
+    for (const name of WITH_FEW_UNREAD) await measure(name, `${READS[name]}, a few hundred messages unread`);
     return rows;
   } finally {
     for (const { worker } of workers) await worker[Symbol.asyncDispose]();
@@ -78,12 +86,14 @@ const isCompared = ({ peer }: Pick<Side, 'peer'>, name: ReadName): boolean =>
 
 interface Comparison {
   readonly name: ReadName;
+  /** Description of the read for the report. */
+  readonly what: string;
   readonly ground: PeerGround;
   readonly sides: readonly Side[];
   readonly statements: ReadonlyMap<string, string>;
 }
 
-async function measureRead(stage: Stage, { name, ground, sides, statements }: Comparison): Promise<Row[]> {
+async function measureRead(stage: Stage, { name, what, ground, sides, statements }: Comparison): Promise<Row[]> {
   const expected = shownBy(await askOnce(sides[0] as Side, name, ground), sides[0] as Side, name);
   const measured = new Map<string, Measured>();
   for (const side of sides) {
@@ -100,15 +110,17 @@ async function measureRead(stage: Stage, { name, ground, sides, statements }: Co
     }
   }
   const [service, ...peers] = sides.map((side) => ({ side, found: measured.get(side.name) as Measured }));
-  return peers.flatMap(({ side, found }) => rowsOf(name, service?.found as Measured, side, found));
+  return peers.flatMap(({ side, found }) => rowsOf({ name, what }, service?.found as Measured, side, found));
 }
 
 const keyOf = (side: string, name: ReadName) => `${side} ${name}`;
 
-async function runRound({ generator }: Stage, side: Side, requests: Buffer[], seconds: number): Promise<Round> {
-  const before = await side.cpu();
+async function runRound({ generator, db }: Stage, side: Side, requests: Buffer[], seconds: number): Promise<Round> {
+  const [before, databaseCpu] = [await side.cpu(), await measureDatabaseCpu(db)];
   const load = await generator.ask('load', { port: side.port, requests, seconds });
-  return { perSecond: load.perSecond, cpuMs: (((await side.cpu()) - before) / load.answers) * 1000, ...load.took };
+  const each = (spent: number) => (spent / load.answers) * 1000;
+  const cpuMs = each((await side.cpu()) - before);
+  return { perSecond: load.perSecond, cpuMs, databaseMs: each(await databaseCpu()), ...load.took };
 }
 
 /** Returns a description of the first difference between two responses. Empty if they are equal. */
@@ -123,7 +135,9 @@ function difference(a: unknown, b: unknown, path = ''): string {
   return key === undefined ? '' : difference(one[key], other[key], `${path}.${key}`);
 }
 
-/** Returns the data of a response in the form of the service's responses. @throws {Error} If the response has errors. */
+/**
+ * Returns the data of a response, converted to the form of the service's responses. @throws {Error} If the response has errors.
+ */
 function shownBy(body: string, { peer }: Side, name: ReadName): unknown {
   const { data, errors } = JSON.parse(withoutSignatures(body)) as { data: unknown; errors?: unknown };
   if (errors !== undefined) throw new Error(`${peer?.name ?? 'service'}: ${JSON.stringify(errors).slice(0, 1000)}`);
@@ -157,8 +171,8 @@ async function askOnce(side: Pick<Side, 'port' | 'peer'>, name: ReadName, ground
 }
 
 /**
- * Counts the SQL statements of each read. Requests are sent one at a time, so that they share no statement, to separate
- * processes behind a counting proxy.
+ * Counts the SQL statements of each read. The requests are sent to separate processes behind a counting proxy. They are sent
+ * one at a time, so that no two share a statement.
  *
  * @returns The counts as text, by server and read.
  */
@@ -196,8 +210,12 @@ async function countOf(proxy: CountingProxy, ask: () => Promise<unknown>): Promi
   return `${median(found.map(({ statements }) => statements))}${control > 0 ? ` and ${control} of transaction control` : ''}`;
 }
 
-function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: Side, by: Measured): Row[] {
-  const what = READS[name];
+function rowsOf(
+  { name, what }: Pick<Comparison, 'name' | 'what'>,
+  service: Measured,
+  { name: peer, peer: kind }: Side,
+  by: Measured,
+): Row[] {
   const mark = kind?.marks[name];
   const middle = ({ rounds }: Measured, field: 'p50' | 'p99') => median(rounds.map((round) => round[field])).toFixed(1);
   const both = (say: (side: Measured) => string) => `service ${say(service)}; ${peer} ${say(by)}`;
@@ -211,7 +229,10 @@ function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: S
     ...(mark !== undefined && { mark }),
     facts: {
       'SQL statements per request': both(({ statements }) => statements),
-      'CPU per request': both(({ rounds }) => `${median(rounds.map(({ cpuMs }) => cpuMs)).toFixed(2)} ms`),
+      'CPU per request': both(
+        ({ rounds }) =>
+          `${median(rounds.map(({ cpuMs }) => cpuMs)).toFixed(2)} ms and ${median(rounds.map(({ databaseMs }) => databaseMs)).toFixed(2)} ms of PostgreSQL`,
+      ),
       latency: both((side) => `p50 ${middle(side, 'p50')} ms, p99 ${middle(side, 'p99')} ms`),
     },
   };
@@ -222,7 +243,7 @@ function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: S
     unit: 'ms',
     service: by.rounds.map(({ cpuMs }) => cpuMs),
     yardstick: service.rounds.map(({ cpuMs }) => cpuMs),
-    mark: 1,
+    mark: Math.min(1, mark ?? 1),
     facts: {},
   };
   return [perSecond, cpu];

@@ -10,7 +10,7 @@ export type PeerTasks = {
   /**
    * Starts the HTTP server and resolves with its port.
    *
-   * @param input.together Whether one query looks up the keys of concurrent requests.
+   * @param input.together Whether one query looks up the API keys of concurrent requests.
    */
   readonly serve: (input: { databaseUrl: string; poolSize: number; together: boolean }) => Promise<number>;
   readonly cpu: (input: undefined) => number;
@@ -26,22 +26,22 @@ export interface TopicPlace {
 export interface Peer {
   readonly name: string;
   readonly module: string;
-  /** Whether one query looks up the keys of concurrent requests, as in the service. */
+  /** Whether one query looks up the API keys of concurrent requests, as in the service. */
   readonly together: boolean;
   /** Lowest accepted ratio of the service's rate to the peer's rate, by read. Reads without a ratio are not compared. */
   readonly marks: Partial<Readonly<Record<ReadName, number>>>;
-  /** Creates the database objects that the peer needs. */
+  /** Creates the database objects that the peer needs. Undefined if it needs none. */
   readonly prepare?: (db: pg.Client) => Promise<unknown>;
   /**
-   * Returns the request body if the peer's schema has names of its own: one body for all readers, or a function that returns
-   * one for each reader.
+   * Returns the request body for a read, if the peer's schema has other names than the service's. The result is one body for
+   * all readers, or a function that returns one for each reader.
    */
   readonly ask?: (name: ReadName, place: TopicPlace) => object | ((readerId: number) => object);
-  /** Converts data from the compared server (the peer) to the form in which the service returns it. */
+  /** Converts data that the peer returned to the form in which the service returns it. */
   readonly shown?: (name: ReadName, data: unknown) => unknown;
 }
 
-/** Module of the peer that sends messages. */
+/** Module of the peer server that sends messages. */
 export const SENDING_PEER = 'fastify-sends.js';
 
 const MERCURIUS = 'mercurius.js';
@@ -64,7 +64,7 @@ const POSTGRAPHILE: Peer = {
   name: 'PostGraphile 5',
   module: 'postgraphile.js',
   together: true,
-  marks: { viewer: 1, channels: 1, topic: 1, ownTopic: 1, screen: 1 },
+  marks: { viewer: 1, channels: 1, topic: 1, ownTopic: 1, screen: 1, sidebar: 1 },
   ask: (name, { channelId, topic }) => ({
     query: OF_ROWS[name],
     ...(hasTopic(name) && { variables: { channelId, topic: topic.toLowerCase() } }),
@@ -73,15 +73,14 @@ const POSTGRAPHILE: Peer = {
 };
 
 /**
- * The compared peers. In a read of few fields, authentication takes most of the time, so the way in which a peer authenticates
- * matters.
+ * The compared peers. Authentication takes most of the time of a read with few fields, so it matters how a peer authenticates.
  */
 export const PEERS: readonly Peer[] = [
   {
     name: 'mercurius',
     module: MERCURIUS,
     together: true,
-    marks: { viewer: 1, channels: 1, topic: 1, ownTopic: 1, screen: 1.2 },
+    marks: { viewer: 0.9, channels: 1, topic: 1, ownTopic: 1, screen: 1.5, sidebar: 1.5 },
   },
   { name: 'mercurius, one key lookup per request', module: MERCURIUS, together: false, marks: { viewer: 1 } },
   POSTGRAPHILE,

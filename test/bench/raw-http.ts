@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Handler of one complete answer. The bytes are valid only until the handler returns. */
+/**
+ * Handler of one complete answer. The bytes are valid only until the handler returns. The body begins at the offset `bodyAt`.
+ */
 export type OnAnswer = (bytes: Buffer, bodyAt: number) => void;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -10,14 +12,14 @@ const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /**
  * A minimal kept-alive HTTP connection. It takes little CPU time, so that the processor cores are left to the measured servers.
- * Requests are bytes made in advance. Only the length of an answer is parsed.
+ * Requests are byte strings made in advance. Of an answer, only the length is parsed.
  */
 export class RawHttp {
   readonly #socket: Socket;
-  /** Received bytes of an incomplete answer. `#length` is their number. */
+  /** Received bytes of an answer that is not complete yet. `#length` is their number. */
   #rest: Buffer[] = [];
   #length = 0;
-  /** Number of bytes of the complete answer, or 1 while that is unknown. */
+  /** Number of bytes that the answer will have when it is complete, or 1 while that is unknown. */
   #wanted = 1;
   /** Handler of answers. Replaced for each use of the connection. */
   onAnswer: OnAnswer = () => {};
@@ -49,7 +51,10 @@ export class RawHttp {
     return { ...answer, body: body.toString('utf8') };
   }
 
-  /** As `ask`, for a body that is binary or decoded later. @throws {Error} If the connection closes first. */
+  /**
+   * As `ask`, but returns the body as bytes: for a body that is binary or decoded later. @throws {Error} If the connection
+   * closes first.
+   */
   askBytes(request: Buffer): Promise<{ status: number; head: string; body: Buffer }> {
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; head: string; body: Buffer }>();
     const closed = () => reject(new Error('The connection was closed'));
@@ -83,7 +88,7 @@ export class RawHttp {
 }
 
 /**
- * Returns the offset of the end of the first answer, which can be after the received bytes. Undefined if it is not known yet.
+ * Returns the offset at which the first answer ends, which can be after the received bytes. Undefined if it is not known yet.
  */
 function endOfAnswer(bytes: Buffer): { at: number; bodyAt: number } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
@@ -108,7 +113,7 @@ interface RequestParts {
   readonly body?: string;
 }
 
-/** Returns the bytes of a request. */
+/** Returns the bytes of an HTTP request. */
 export function requestBytes({ method, path, port, headers = {}, body }: RequestParts): Buffer {
   const all: Record<string, string | number> = { Host: `127.0.0.1:${port}`, ...headers };
   if (body !== undefined) all['Content-Length'] = Buffer.byteLength(body);

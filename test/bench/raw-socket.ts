@@ -7,7 +7,7 @@ const CLOSE = 0x8;
 const PING = 0x9;
 const PONG = 0xa;
 
-/** Handler of one text message. The bytes are valid only until the handler returns. */
+/** Handler of one text message. The text is the bytes from `start` to `end`, which are valid only until the handler returns. */
 export type OnText = (socket: RawSocket, bytes: Buffer, start: number, end: number) => void;
 
 /**
@@ -77,12 +77,12 @@ export class RawSocket {
     this.#keep(bytes.subarray(this.#frames(bytes)));
   }
 
-  /** Copies the unprocessed bytes, because the next read overwrites the buffer. */
+  /** Copies the bytes that were not processed, because the next read overwrites the buffer. */
   #keep(bytes: Buffer): void {
     this.#rest = bytes.length === 0 ? undefined : Buffer.from(bytes);
   }
 
-  /** Processes complete frames. Returns the offset of the first incomplete frame. */
+  /** Processes the complete frames in the received bytes. @returns The offset of the first incomplete frame. */
   #frames(bytes: Buffer): number {
     let at = 0;
     for (;;) {
@@ -108,7 +108,7 @@ export class RawSocket {
     }
   }
 
-  /** Writes a frame. Clients must mask the payload; a mask of zeros leaves the bytes unchanged. */
+  /** Writes a frame. The protocol requires clients to mask the payload. A mask of zeros leaves its bytes unchanged. */
   #write(opcode: number, payload: Buffer): void {
     const short = payload.length < 126;
     const frame = Buffer.alloc((short ? 2 : 4) + 4 + payload.length);

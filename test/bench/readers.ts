@@ -8,8 +8,8 @@ const READERS = [200, 1_000];
 const ROUNDS = 15;
 
 /**
- * A document with fields that the event does not contain. The service reads them for each reader, who gets the data they can
- * see.
+ * A subscription document with fields that the event does not contain. The service reads these for each reader, and sends the
+ * data that the reader can see.
  */
 const QUERY = `subscription Bench($queueId: String!) {
   events(queueId: $queueId) {
@@ -20,8 +20,8 @@ const QUERY = `subscription Bench($queueId: String!) {
 }`;
 
 /**
- * Measures the time from a send request to the last delivery of its event to many readers, with data read for each of them.
- * Rows "k" of the report.
+ * Measures the time from a send request to the last delivery of its event to many readers. The service reads data for each of
+ * them. Rows "k" of the report.
  */
 export async function measureReaders(stage: Stage): Promise<Row[]> {
   const { generator, port, db, quick } = stage;

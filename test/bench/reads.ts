@@ -12,8 +12,8 @@ export const QUERY = `{ viewer { databaseId deliveryEmail email fullName joinedA
   avatarVersion isImportedStub } }`;
 
 /**
- * The compared servers. `by hand` is a hand-written server. `by hand together` looks up the keys of concurrent requests with
- * one query.
+ * The compared servers. `by hand` is a hand-written server. `by hand together` is one that looks up the API keys of concurrent
+ * requests with one query.
  */
 type Who = 'service' | 'by hand' | 'by hand together';
 
@@ -114,7 +114,9 @@ async function runRound({ generator }: Stage, { port, requests, cpu }: Side, sec
   };
 }
 
-/** Returns the number of transactions and key lookups per request, counted by PostgreSQL in a separate measurement. */
+/**
+ * Returns the number of transactions and API key lookups per request as text. PostgreSQL counts them in a separate measurement.
+ */
 async function countReads({ db, generator }: Stage, { port, requests }: Side): Promise<string> {
   await reportStatistics(db);
   const before = await readStatistics(db);

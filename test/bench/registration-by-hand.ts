@@ -1,12 +1,15 @@
-// A hand-written registration server for comparison. One SQL statement builds the whole response as JSON, and the server
-// forwards it.
+// A hand-written server for registrations, with which the service is compared. One SQL statement builds the whole response as
+// JSON, and the server forwards it.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { work } from './workers.ts';
 
-/** Inserts the event queue and reads, unprocessed, the rows that make up nearly all of a registration response. */
+/**
+ * SQL statement that inserts the event queue and reads, unprocessed, the rows that make up nearly all of a registration
+ * response.
+ */
 const REGISTER = `
   WITH me AS (
     SELECT u.id, u.realm_id FROM api_key k JOIN user_account u ON u.id = k.user_id WHERE k.hash = $1 AND u.is_active

@@ -10,18 +10,18 @@ import { Worker } from './workers.ts';
 
 const [MESSAGES, GROUPS, FIELDS, EMOJI] = [5_000, 50, 10, 20] as const;
 
-/** Size of an organization. */
+/** Size of an organization for the benchmark. */
 export interface Size {
   readonly subdomain: string;
   readonly users: number;
   readonly channels: number;
-  /** Number of channels to which the registering user is subscribed. All of their messages are unread. */
+  /** Number of channels to which the registering user is subscribed. All messages in them are unread. */
   readonly subscriptions: number;
 }
 
 const USUAL: Size = { subdomain: 'registration', users: 1_000, channels: 200, subscriptions: 40 };
 export const LARGE: Size = { subdomain: 'large-registration', users: 10_000, channels: 1_000, subscriptions: 200 };
-/** Longest accepted 95th percentile of a registration, in milliseconds. */
+/** Longest accepted 95th percentile of a registration's duration, in milliseconds. */
 const ALLOWED_MS = 150;
 
 /** Registration parameters of a current client that requests all data. */
@@ -36,10 +36,10 @@ const PARAMETERS = new URLSearchParams({
   }),
 }).toString();
 
-/** The credentials and organization of a registering user. */
+/** The credentials and organization of a user who registers. */
 type Registrant = Pick<Person, 'basic' | 'subdomain'>;
 
-/** Measures registrations for all data, one at a time, in an organization of 1,000 users. Rows "j" of the report. */
+/** Measures registrations that request all data, one at a time, in an organization of 1,000 users. Rows "j" of the report. */
 export async function measureRegistration(stage: Stage): Promise<Row[]> {
   const { generator, port, quick, databaseUrl } = stage;
   const { owner: registrant } = await makeOrganization(stage, USUAL);
@@ -90,7 +90,10 @@ export async function measureRegistration(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** Longest accepted 95th percentile in a large organization, in milliseconds, and the number of concurrent registrations. */
+/**
+ * Longest accepted 95th percentile of a registration's duration in a large organization, in milliseconds, and number of
+ * concurrent registrations.
+ */
 const [LARGE_ALLOWED_MS, AT_ONCE] = [250, 20];
 
 /**
@@ -138,7 +141,7 @@ async function askOnce(port: number, request: Buffer): Promise<number> {
   return status;
 }
 
-/** Returns a request that registers for all data. @param more Additional headers. */
+/** Returns a request for a registration with all data. @param more Additional headers. */
 export const registerAt = (port: number, { basic, subdomain }: Registrant, more: Record<string, string> = {}): Buffer =>
   requestBytes({
     method: 'POST',
@@ -151,7 +154,7 @@ export const registerAt = (port: number, { basic, subdomain }: Registrant, more:
     body: PARAMETERS,
   });
 
-/** Counts the queries of a registration. They are counted on another node, which runs in this process on the same database. */
+/** Counts the SQL queries of a registration. For this, another node runs in this process on the same database. */
 async function countQueries(stage: Stage, registrant: Registrant): Promise<number> {
   await using node = await startInProcess({
     env: {
@@ -175,7 +178,7 @@ async function countQueries(stage: Stage, registrant: Registrant): Promise<numbe
 export async function makeOrganization(
   { db, service }: Pick<Stage, 'db' | 'service'>,
   size: Size,
-): Promise<{ readonly realmId: number; readonly owner: Person }> {
+): Promise<{ readonly organizationId: number; readonly owner: Person }> {
   const { subdomain } = size;
   const made = (await runCommand(service.server.dataDir, 'org create', {
     subdomain,
@@ -187,13 +190,16 @@ export async function makeOrganization(
   await fill(db, made.realm_id, owner.user_id, size);
   await db.query('VACUUM ANALYZE');
   const basic = `Basic ${Buffer.from(`${owner.email}:${owner.api_key}`).toString('base64')}`;
-  return { realmId: made.realm_id, owner: { role: 'owner', userId: owner.user_id, basic, subdomain } };
+  return { organizationId: made.realm_id, owner: { role: 'owner', userId: owner.user_id, basic, subdomain } };
 }
 
-/** Inserts all data directly into the database. Every user is in five channels and one group, and has profile values. */
-async function fill(db: Stage['db'], realmId: number, ownerId: number, size: Size): Promise<void> {
+/**
+ * Inserts all data of the organization directly into the database. Every user is in five channels and one group, and has
+ * profile values.
+ */
+async function fill(db: Stage['db'], organizationId: number, ownerId: number, size: Size): Promise<void> {
   const { subdomain, users, channels, subscriptions } = size;
-  const insert = (sql: string, ...values: unknown[]) => db.query(sql, [realmId, ...values]);
+  const insert = (sql: string, ...values: unknown[]) => db.query(sql, [organizationId, ...values]);
   await insert(
     `INSERT INTO user_account (realm_id, email, full_name, avatar_source, joined_at, settings)
      SELECT $1, 'person' || i || '@${subdomain}.example', 'Person ' || i, 'J', now(),

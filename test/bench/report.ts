@@ -1,23 +1,26 @@
 import { median, spread } from './measure.ts';
 
-/** One measurement of the service, with that of the yardstick (the server it is compared with) if there is one. */
+/**
+ * One measurement of the service and, if there is a yardstick, the measurement of that. A yardstick is a server that the
+ * service is compared with.
+ */
 export interface Row {
   readonly id: string;
   readonly what: string;
   readonly unit: string;
   readonly service: readonly number[];
   readonly yardstick?: readonly number[];
-  /** Lowest accepted ratio of the service to the yardstick. */
+  /** Lowest accepted ratio of the service's value to that of the yardstick. */
   readonly mark?: number;
-  /** Reason why the service and the yardstick cannot be compared. */
+  /** Reason why the values of the service and the yardstick cannot be compared. */
   readonly unequal?: string | undefined;
   /** Conditions from which a reader can judge whether the comparison is fair: sizes, CPU shares, reads. */
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
 /**
- * Returns the median of the ratios of service to yardstick in each round. Rounds are interleaved, so both values of a ratio
- * were measured shortly after each other.
+ * Returns the median over the rounds of the ratio of the service to the yardstick. Rounds are interleaved, so both values of a
+ * ratio were measured shortly after each other.
  */
 export function ratioOf({ service, yardstick = [] }: Row): number {
   return median(service.map((value, i) => value / (yardstick[i] ?? Number.NaN)));

@@ -1,4 +1,5 @@
-// npm run bench [-- --only=a,c] [--quick] [--profile=folder]: compares each figure with its yardstick, measured in the same run.
+// npm run bench [-- --only=a,c] [--quick] [--profile=folder]: measures the service, and compares each value with that of a
+// yardstick in the same run. A yardstick is a server that the service is compared with.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureBacklog } from './backlog.ts';
@@ -6,6 +7,8 @@ import { measureDifferent, measureFanOut, measureLargeFanOut } from './fan-out.t
 import { measureFirstScreen } from './first-screen.ts';
 import { measureHistory } from './history.ts';
 import { measureLatency, measureMemory } from './idle.ts';
+import { measureListGrowth } from './list-growth.ts';
+import { measureCounts } from './live-counts.ts';
 import { measureLongPolls } from './long-polls.ts';
 import { measureMarkdown } from './markdown.ts';
 import { measurePeerReads } from './peer-reads.ts';
@@ -39,9 +42,11 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   p: measureLargeFanOut,
   q: measureDifferent,
   r: measureSearches,
+  s: measureCounts,
+  t: measureListGrowth,
 };
 
-/** Benchmarks that need packages which are installed for the benchmark only. */
+/** Benchmarks that need packages which are not dependencies of the service. */
 const WITH_PEERS = ['m'];
 
 const { values: options } = parseArgs({

@@ -8,15 +8,21 @@ import type { Stage } from './stage.ts';
 
 const LARGE = 1_000_000;
 const CHANNELS = 100;
-/** Limit of the duration of a search. */
+/** Longest accepted duration of a search, in milliseconds. */
 const ALLOWED_MS = 200;
-/** Words of every message, of the messages outside of the searched places, and of no message. */
+/**
+ * Words in the messages: in all of them (`EVERYWHERE`), only in those outside of the searched channels and conversations
+ * (`ELSEWHERE`), and in none (`NOWHERE`).
+ */
 const [EVERYWHERE, ELSEWHERE, NOWHERE] = ['organization', 'harbour', 'xylophone'];
 const SEARCHES = [EVERYWHERE, ELSEWHERE, NOWHERE, `${EVERYWHERE} ${NOWHERE}`, `${EVERYWHERE} ${ELSEWHERE}`];
 
 type Narrow = Readonly<Record<string, unknown>>;
 
-/** (r) Searches places in an organization with a million messages, for common and rare words, from both ends. */
+/**
+ * Measures searches in an organization with a million messages, for common and rare words, from the newest and from the oldest
+ * message. Row "r" of the report.
+ */
 export async function measureSearches(stage: Stage): Promise<Row[]> {
   const size = stage.quick ? LARGE / 10 : LARGE;
   const people = await makeOrganization(stage.service.server, 2);
@@ -41,7 +47,7 @@ export async function measureSearches(stage: Stage): Promise<Row[]> {
   ];
 }
 
-/** Returns the durations of a search in milliseconds, after a first one that fills caches. */
+/** Returns the durations of repeated runs of a search, in milliseconds. Omits the first run, which fills caches. */
 async function timesOf(
   client: Client,
   { narrow, words, isNewest }: { narrow: Narrow; words: string; isNewest: boolean },
@@ -61,31 +67,31 @@ async function timesOf(
 }
 
 /**
- * Inserts messages directly into the database. A tenth of them is in one channel, of which a quarter is in one topic, a twentieth
- * in one direct conversation, and a tenth is of one sender. These messages do not contain the word `ELSEWHERE`.
+ * Inserts messages directly into the database. A tenth of them is in one channel; a quarter of those is in one topic. A
+ * twentieth is in one direct conversation, and one sender sent a tenth. These messages do not contain the word `ELSEWHERE`.
  *
- * @returns The searched narrows of the owner.
+ * @returns The narrows in which the owner searches.
  */
 async function fill(
   db: Stage['db'],
-  { realmId, owner, members }: OtherOrganization,
+  { organizationId, owner, members }: OtherOrganization,
   size: number,
 ): Promise<Readonly<Record<string, Narrow>>> {
   const [writer, other] = members as [OtherOrganization['owner'], OtherOrganization['owner']];
   const channels = await db.query<{ id: number }>(
     `INSERT INTO channel (realm_id, name) SELECT $1, 'channel ' || i FROM generate_series(1, $2::int) AS i RETURNING id`,
-    [realmId, CHANNELS],
+    [organizationId, CHANNELS],
   );
   const channelIds = channels.rows.map(({ id }) => id);
   const [channel = 0] = channelIds;
-  for (const channelId of channelIds) await subscribe({ db }, { realmId, channelId }, [owner.userId]);
+  for (const channelId of channelIds) await subscribe({ db }, { organizationId, channelId }, [owner.userId]);
   const memberIds = [owner.userId, writer.userId].sort((a, b) => a - b);
   const conversations = await db.query<{ id: number }>(
     `WITH made AS (INSERT INTO conversation (realm_id, member_ids) VALUES ($1, $2) RETURNING id), joined AS (
        INSERT INTO conversation_member (realm_id, user_id, conversation_id)
        SELECT $1, user_id, made.id FROM made, unnest($2::int[]) AS user_id)
      SELECT id FROM made`,
-    [realmId, memberIds],
+    [organizationId, memberIds],
   );
   await db.query(
     `INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, conversation_id, topic, content,
@@ -101,11 +107,11 @@ async function fill(
                                WHEN kind <> 'direct' THEN ($5::int[])[2 + i % ($6::int - 1)] END AS id) AS c,
           LATERAL (SELECT 'Message ' || i || ' of the organization, about as long as people write them' ||
                           CASE WHEN kind = 'other' THEN ' at the harbour.' ELSE ' at sea.' END AS content) AS t`,
-    [realmId, writer.userId, other.userId, conversations.rows[0]?.id, channelIds, CHANNELS, size],
+    [organizationId, writer.userId, other.userId, conversations.rows[0]?.id, channelIds, CHANNELS, size],
   );
-  await db.query('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', [realmId, size]);
-  await tallyMessages(db, realmId);
-  await indexHistory(db, realmId);
+  await db.query('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', [organizationId, size]);
+  await tallyMessages(db, organizationId);
+  await indexHistory(db, organizationId);
   await db.query('VACUUM ANALYZE');
   return {
     'a channel': { channel },

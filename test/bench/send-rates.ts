@@ -6,10 +6,10 @@ import { CONNECTIONS, CONTENT, type Ground, makeChannel, sendRequest, subscribe 
 import { POOL_SIZE, type Stage } from './stage.ts';
 
 const ORGANIZATIONS = 16;
-/** Placeholder of the idempotency key in a request. */
+/** Placeholder in a request, which is replaced by an idempotency key. */
 const KEY = '0000000000000000';
 
-/** A user who sends messages, and the channel they send to. */
+/** A user who sends messages, and the channel to which this user sends. */
 interface BenchSender {
   readonly ground: Ground;
   readonly basic: string;
@@ -32,8 +32,8 @@ interface Round {
 }
 
 /**
- * Measures how many messages are sent per second, in one and in many organizations, compared with a loop that only inserts the
- * rows that the service would insert. Rows "f" of the report.
+ * Measures how many messages the service sends per second, in one and in many organizations. The yardstick is a loop that only
+ * inserts the rows that the service would insert. Rows "f" of the report.
  */
 export async function measureSends(stage: Stage): Promise<Row[]> {
   const peer = hasPeers() ? peerWorker(SENDING_PEER) : undefined;

@@ -6,9 +6,12 @@ export const CONNECTIONS = 32;
 export const CONTENT =
   'The build is green again, and the release can go out in the afternoon, if nobody has anything against it.';
 
-/** A channel created for the benchmark, and the ids that the yardstick inserts, which is a loop of bare INSERT statements. */
+/**
+ * Ids of a channel created for the benchmark, of its organization and of a sender. The service and the yardstick, a loop of
+ * bare INSERT statements, send there.
+ */
 export interface Ground {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly senderId: number;
   readonly channelId: number;
 }
@@ -26,23 +29,23 @@ export async function makeChannel(
   );
   const [row] = rows;
   if (row === undefined) throw new Error('The channel was not created');
-  return { realmId: row.realm_id, senderId, channelId: row.id };
+  return { organizationId: row.realm_id, senderId, channelId: row.id };
 }
 
-/** Subscribes accounts directly in the database, because subscribing is not measured. */
+/** Subscribes users to a channel directly in the database, because subscribing is not measured. */
 export async function subscribe(
   { db }: Pick<Stage, 'db'>,
-  { realmId, channelId }: Pick<Ground, 'realmId' | 'channelId'>,
+  { organizationId, channelId }: Pick<Ground, 'organizationId' | 'channelId'>,
   userIds: readonly number[],
 ): Promise<void> {
   await db.query(
     `INSERT INTO subscription (realm_id, user_id, channel_id, color) SELECT $1, id, $2, '#76ce90' FROM unnest($3::int[]) AS u(id)`,
-    [realmId, channelId, userIds],
+    [organizationId, channelId, userIds],
   );
   await db.query(
     `INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id)
      SELECT $1, id, $2, 1 FROM unnest($3::int[]) AS u(id)`,
-    [realmId, channelId, userIds],
+    [organizationId, channelId, userIds],
   );
 }
 
@@ -69,7 +72,7 @@ function sendRequests({ users, port }: Stage, { channelId }: Ground, topic: stri
 const SIZES = [10, 1_000, 10_000] as const;
 
 /**
- * Sends messages to channels of 10, 1,000 and 10,000 subscribers. The latencies of the three channels should be about equal.
+ * Measures sends to channels of 10, 1,000 and 10,000 subscribers. The latencies of the three channels should be about equal.
  * Rows "g" of the report.
  */
 export async function measureSubscribers(stage: Stage): Promise<Row[]> {

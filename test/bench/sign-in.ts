@@ -1,9 +1,10 @@
-// Hand-written authentication for the yardsticks (the compared servers), with the service's queries.
+// Authentication as the yardsticks do it. Yardsticks are hand-written servers that the service is compared with. They use the
+// service's queries.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type pg from 'pg';
 
-/** A user account, as read by the lookup of an API key. */
+/** A user account, as the query that looks up an API key returns it. */
 export interface AccountRow {
   readonly hash: Buffer;
   readonly id: number;
@@ -34,7 +35,7 @@ const ACCOUNT = `
 
 export type FindAccount = (hash: Buffer) => Promise<AccountRow | undefined>;
 
-/** Returns a lookup that runs one query for each request. */
+/** Returns a function that looks up an API key with one query for each request. */
 export function findOneByOne(pool: pg.Pool): FindAccount {
   return async (hash) => {
     const { rows } = await pool.query<AccountRow>({ name: 'account', text: `${ACCOUNT} = $1`, values: [hash] });
@@ -42,7 +43,9 @@ export function findOneByOne(pool: pg.Pool): FindAccount {
   };
 }
 
-/** Returns a lookup that runs one query for all requests of an event-loop iteration, as the service does. */
+/**
+ * Returns a function that looks up API keys with one query for all requests of an event-loop iteration, as the service does.
+ */
 export function findTogether(pool: pg.Pool): FindAccount {
   let waiting: { hash: Buffer; found: (row: AccountRow | undefined) => void; failed: (error: unknown) => void }[] = [];
   const findAll = async () => {
@@ -64,7 +67,7 @@ export function findTogether(pool: pg.Pool): FindAccount {
 }
 
 /**
- * Authenticates a request as the service does: one indexed read by the SHA-256 hash of the key.
+ * Authenticates a request as the service does: one indexed read by the SHA-256 hash of the API key.
  *
  * @returns The account. Undefined if authentication fails.
  */

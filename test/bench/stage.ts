@@ -8,7 +8,7 @@ import { requestBytes } from './raw-http.ts';
 import { Worker } from './workers.ts';
 import type { tasks as yardstickTasks } from './yardsticks.ts';
 
-/** Size of the connection pool of the service, which is its default, and of the yardsticks. */
+/** Size of the database connection pool of the service and of the yardsticks. It is the service's default. */
 export const POOL_SIZE = 10;
 
 /** A user created for the benchmark. */
@@ -24,7 +24,7 @@ export interface Stage extends AsyncDisposable {
   readonly service: DemoService;
   readonly url: string;
   readonly port: number;
-  /** Returns the CPU time of the service so far, in seconds. */
+  /** Returns the CPU time that the service has used so far, in seconds. */
   cpu(): number;
   readonly databaseUrl: string;
   readonly db: pg.Client;
@@ -32,7 +32,7 @@ export interface Stage extends AsyncDisposable {
   readonly users: readonly BenchUser[];
   readonly generator: Worker<typeof generatorTasks>;
   readonly yardsticks: Worker<typeof yardstickTasks>;
-  /** Whether rounds are shorter and fewer. */
+  /** Whether the benchmark runs fewer and shorter rounds. */
   readonly quick: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function setStage(
 ): Promise<Stage> {
   const service = await startDemo(databaseServer, {
     DATABASE_POOL_SIZE: String(POOL_SIZE),
-    // The settings of production. Test servers send heartbeats every two seconds.
+    // Undefined restores the settings of production. Test servers send heartbeats every two seconds.
     EVENT_HEARTBEAT_SECONDS: undefined,
     EVENT_QUEUE_WRITE_SECONDS: undefined,
     REDIS_URL: undefined,
@@ -71,7 +71,7 @@ export async function setStage(
   };
 }
 
-/** Number of additional accounts that are not used. With so many keys, PostgreSQL looks up a key through an index. */
+/** Number of additional accounts that no client uses. With so many API keys, PostgreSQL looks up a key through an index. */
 const OTHERS = 20_000;
 
 const NEW_MEMBERS = `INSERT INTO user_account (realm_id, email, full_name, avatar_source, settings)
@@ -130,8 +130,8 @@ export interface BenchQueue {
 }
 
 /**
- * Creates event queues, distributed evenly over the users. One queue is registered over REST. The others are copies of its
- * row, each with its own id and owner.
+ * Creates event queues, distributed evenly over the users. One queue is registered over REST. The others are copies of its row,
+ * each with an id and an owner of its own.
  */
 export async function makeQueues(
   { db, url, owner, users }: Pick<Stage, 'db' | 'url' | 'owner' | 'users'>,
@@ -193,7 +193,7 @@ export class FolderTriggers {
   }
 }
 
-/** Returns requests that cause a yardstick to send the deliveries that the service would send, without a database. */
+/** Returns requests that make a yardstick send as many deliveries as the service would send, without a database. */
 export function bareTriggers(port: number, count: number): Buffer[] {
   const trigger = requestBytes({ method: 'POST', path: '/', port, body: '' });
   return Array.from({ length: count }, () => trigger);

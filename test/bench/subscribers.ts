@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type OnText, RawSocket } from './raw-socket.ts';
 
-/** Number of connections that are opened concurrently. */
+/** Maximum number of connections that are opened concurrently. */
 const AT_ONCE = 64;
 
-/** An event queue that is read over a WebSocket. */
+/** An event queue to read over a WebSocket, with the credentials of its owner. */
 export interface Subscriber {
   readonly authorization: string;
   readonly queueId: string;
-  /** Host header. Absent: the IP address, which serves the demo organization. */
+  /** Host header. Undefined: the IP address, which selects the demo organization. */
   readonly host?: string | undefined;
 }
 

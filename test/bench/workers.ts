@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** The tasks that a worker process can run, by name. */
+/** Functions that a worker process can run, by name. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
 
 interface Question {

@@ -1,5 +1,5 @@
-// The yardsticks: servers that the service is compared with. Each is the least code that does the measured work of the service,
-// in a separate process.
+// The yardsticks: servers that the service is compared with. Each runs in a separate process, and has the least code that does
+// the measured work of the service.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -30,7 +30,7 @@ function answer(response: ServerResponse, body: Buffer | string, status = 200): 
 }
 
 interface BareGround {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly senderId: number;
   readonly channelId: number;
 }
@@ -40,7 +40,7 @@ interface BareSends {
   readonly poolSize: number;
   readonly inFlight: number;
   readonly seconds: number;
-  /** Channels to which the loop writes messages in turn, one for each organization. */
+  /** Channels to which the loop writes messages in turn. Each belongs to another organization. */
   readonly grounds: readonly BareGround[];
   readonly topic: string;
   readonly content: string;
@@ -59,7 +59,7 @@ const BARE_SEND = `
   SELECT $1, sent_event_id, 'message', $7::jsonb || jsonb_build_object('id', id), ARRAY[$3::int], ARRAY[$2::int], '{}', $3, $8
   FROM sent`;
 
-/** Returns an event payload with as many bytes as that of the service. */
+/** Returns an event payload that has as many bytes as the service's payload for such a message. */
 function bareEvent({ senderId, channelId }: BareGround, { topic, content }: BareSends, html: string): string {
   return JSON.stringify({
     sender: {
@@ -76,7 +76,7 @@ function bareEvent({ senderId, channelId }: BareGround, { topic, content }: Bare
 
 const timezoneOf = ({ settings }: AccountRow) => (settings['timezone'] as string | undefined) ?? '';
 
-/** Returns the body of GET /users/me. */
+/** Returns the response body of GET /users/me for an account. */
 function restBody(row: AccountRow): string {
   return JSON.stringify({
     result: 'success',
@@ -111,7 +111,7 @@ const ROLES: Readonly<Record<number, string>> = {
   600: 'GUEST',
 };
 
-/** Returns the response to the query of `reads.ts`. */
+/** Returns the response body for the GraphQL query of `reads.ts`. */
 function graphqlBody(row: AccountRow): string {
   return JSON.stringify({
     data: {
@@ -143,8 +143,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 export const tasks = {
   /**
-   * Starts a broadcast server without any further function: each request sends one of `deliveries` to every socket. Resolves
-   * with the port.
+   * Starts a broadcast server that does nothing else: each request sends one of `deliveries` to every socket. Resolves with the
+   * port.
    */
   async broadcast(): Promise<number> {
     const clients = new Set<WebSocket>();
@@ -164,7 +164,10 @@ export const tasks = {
     return port;
   },
 
-  /** Starts a server that answers all waiting requests at the same time. Resolves with the port. */
+  /**
+   * Starts a server that leaves requests unanswered until a trigger arrives, and then answers all of them. Resolves with the
+   * port.
+   */
   async longPolls(): Promise<number> {
     let waiting: ServerResponse[] = [];
     const { port } = await serve((request, response) => {
@@ -172,7 +175,7 @@ export const tasks = {
         waiting.push(response);
         return;
       }
-      // The answer to the trigger indicates that the event has happened.
+      // Answers the trigger first. The answer indicates that the event has happened.
       answer(response, '{}');
       for (const waiter of waiting) answer(waiter, deliveries[0] as Buffer);
       waiting = [];
@@ -180,7 +183,10 @@ export const tasks = {
     return port;
   },
 
-  /** Starts a hand-written server for the authenticated user: GET answers as REST, POST as GraphQL. Resolves with the port. */
+  /**
+   * Starts a hand-written server that returns the authenticated user: a GET request as REST, a POST request as GraphQL.
+   * Resolves with the port.
+   */
   async reads(input: { databaseUrl: string; poolSize: number; together: boolean }): Promise<number> {
     const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
     // Without a listener, the error of a connection that `reportStatistics` ends would end this process.
@@ -200,7 +206,7 @@ export const tasks = {
   },
 
   /**
-   * Sends messages in a bare loop. Each message is one statement, which inserts the rows that the service inserts for a
+   * Inserts messages in a bare loop. Each message is one statement, which inserts the rows that the service inserts for a
    * message.
    */
   async sends(input: BareSends): Promise<{ perSecond: number }> {
@@ -216,11 +222,11 @@ export const tasks = {
       while (performance.now() < endAt) {
         const ground = grounds[next++ % grounds.length];
         if (ground === undefined) throw new Error('No channel to send to');
-        const { realmId, senderId, channelId, payload } = ground;
+        const { organizationId, senderId, channelId, payload } = ground;
         await pool.query({
           name: 'send',
           text: BARE_SEND,
-          values: [realmId, senderId, channelId, topic, content, html, payload, new Date()],
+          values: [organizationId, senderId, channelId, topic, content, html, payload, new Date()],
         });
         sent++;
       }
@@ -231,7 +237,7 @@ export const tasks = {
     return { perSecond: sent / seconds };
   },
 
-  /** Sets the delivered messages. */
+  /** Sets the messages that the broadcast server delivers. */
   deliver({ texts }: { texts: readonly string[] }): void {
     deliveries = texts.map((text) => Buffer.from(text));
   },

@@ -33,7 +33,10 @@ import { withDatabase } from './truth.ts';
 const NOTICED_MS = 20_000;
 const RECOVERY_MS = 40_000;
 
-/** Waits until /readyz answers with this status. @returns Milliseconds, or Infinity after `patienceMs`. */
+/**
+ * Polls /readyz until it answers with this status. @returns Time in milliseconds, or Infinity if that takes longer than
+ * `patienceMs`.
+ */
 async function untilReadiness(url: string, status: number, patienceMs: number): Promise<number> {
   const since = performance.now();
   while (performance.now() - since < patienceMs) {
@@ -46,8 +49,9 @@ async function untilReadiness(url: string, status: number, patienceMs: number): 
 }
 
 /**
- * Drops everything between one node and the database. The node must report that it is not ready, refuse requests, and recover
- * afterwards. Clients at the other node must not be affected, whether or not their organization also uses the cut-off node.
+ * Drops all network traffic between one node and the database. The node must report that it is not ready, refuse requests, and
+ * recover afterwards. Clients at the other node must not be affected, whether or not their organization also uses the cut-off
+ * node.
  */
 export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
@@ -104,7 +108,7 @@ export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedT
   };
 }
 
-/** Starts a separate Redis server. Resolves when it has written its first output. */
+/** Starts a separate Redis server. Resolves when the server has written its first output, which means that it runs. */
 async function startRedis() {
   const port = await freePort();
   const process = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '']);
@@ -126,8 +130,8 @@ async function startRedis() {
 }
 
 /**
- * Pauses, resumes and kills the Redis server of two nodes. Requests must not wait for Redis, events must still pass between the
- * nodes, and the log must contain only few messages about Redis.
+ * Pauses, resumes and kills the Redis server that two nodes share. Requests must not wait for Redis, and nodes must still
+ * receive each other's events. The nodes may log only few messages about Redis.
  */
 export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using redis = await startRedis();
@@ -182,10 +186,10 @@ export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTr
 const HOUR_MS = 3_600_000;
 
 /**
- * Starts a node with a wrong clock in this process. The node serves no requests, but expires queues and prunes the log as any
- * node does.
+ * Starts a node with a wrong clock in this process. The node serves no requests, but expires queues and prunes the event log as
+ * any node does.
  *
- * @param offMs Difference from the correct time, in milliseconds.
+ * @param offMs Difference from the correct time, in milliseconds. Positive: the clock is ahead.
  */
 async function nodeBy(env: Environment, offMs: number) {
   const dataDir = newDataDir();
@@ -209,7 +213,7 @@ async function nodeBy(env: Environment, offMs: number) {
 }
 
 /**
- * Runs two nodes whose clocks are an hour ahead and an hour behind, and which maintain the queues and logs of all
+ * Runs two nodes whose clocks are an hour ahead and an hour behind. These nodes maintain the event queues and logs of all
  * organizations. No queue may expire, and no event may be pruned.
  */
 export async function clocksTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {

@@ -8,15 +8,15 @@ import { asOwner, type Owner, postgresProgram } from './postgres-programs.ts';
 
 const run = promisify(execFile);
 
-/** Server settings. Durability is not needed, and all connections come from this machine. */
+/** PostgreSQL server settings. Data need not survive a power failure, and all connections come from this machine. */
 const SETTINGS = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'shared_buffers=32MB'];
 
-/** Recovery mode of a server that is started from a back-up. `changeTo` describes the modes. */
+/** Recovery mode of a PostgreSQL server that is started from a back-up. `changeTo` describes the modes. */
 export type Recovery = 'none' | 'point in time';
 
 /**
- * A separate PostgreSQL cluster, whose host and port never change, and that can be backed up and restored. PostgreSQL's
- * programs refuse to run as root. In that case the user "postgres" runs them.
+ * A PostgreSQL cluster of its own that can be backed up and restored. Its host and port never change. PostgreSQL's programs
+ * refuse to run as root: if this process is root, they run as the user "postgres".
  */
 export class Cluster implements AsyncDisposable {
   readonly #port: number;
@@ -49,7 +49,7 @@ export class Cluster implements AsyncDisposable {
     return this.#urlAt(this.#port);
   }
 
-  /** Returns the path of a file in the trial's folder, which PostgreSQL's programs can write. */
+  /** Returns the path of a file in the folder of this cluster, in which PostgreSQL's programs can write. */
   path(name: string): string {
     return join(this.#folder, name);
   }
@@ -90,7 +90,10 @@ export class Cluster implements AsyncDisposable {
     writeFileSync(settings, '');
   }
 
-  /** Starts a standby at its own address. @returns A function that stops the primary and puts the standby in its place. */
+  /**
+   * Starts a standby of this server at another port. @returns A function that stops the primary and puts the promoted standby
+   * in its place.
+   */
   async follow(): Promise<() => Promise<void>> {
     const [copy, port] = [this.path(`copy-${++this.#copies}`), await freePort()];
     await this.program('pg_basebackup', ['-D', copy, '-d', this.url, '--checkpoint=fast', '--no-sync', '-R']);
@@ -124,7 +127,10 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** Gives a folder to the user who runs PostgreSQL's programs, and hides it from other users. @returns That user. */
+/**
+ * Makes the user that runs PostgreSQL's programs the owner of a folder, and hides the folder from other users. @returns That
+ * user.
+ */
 function ownerOf(folder: string): Owner {
   const owner = asOwner();
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);

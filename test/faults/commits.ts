@@ -14,7 +14,7 @@ import { compareWithTruth } from './truth.ts';
 /** Longest time for the listeners to receive the remaining events, in milliseconds. */
 const CATCH_UP_MS = 30_000;
 
-/** Commits `events` events, distributed over `writers` processes. */
+/** Commits `events` events in total. They are distributed over `writers` concurrent processes. */
 async function commit(orders: Orders, writers: number): Promise<Done> {
   const parts = Array.from({ length: writers }, async (_, i) => {
     const child = fork(`${import.meta.dirname}/committer.ts`, { execArgv: ['--disable-warning=ExperimentalWarning'] });
@@ -39,13 +39,13 @@ interface Log {
   readonly client: pg.Client;
   readonly channelIds: readonly number[];
   deadlocks(): Promise<number>;
-  /** Returns the ids of the events for a user after a position, in the order of the log. */
+  /** Returns the ids of the events after a position that are addressed to a user, ascending. */
   idsFor(userId: number, after: number): Promise<number[]>;
 }
 
 async function openLog({ databaseUrl }: DemoService): Promise<Log> {
-  // PostgreSQL checks for a deadlock after a transaction has waited this long. The default of one second would make the
-  // trial longer but not different.
+  // PostgreSQL checks for a deadlock only after a transaction has waited for this time. The default of one second would make
+  // the trial longer but not different.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(
@@ -72,7 +72,7 @@ async function openLog({ databaseUrl }: DemoService): Promise<Log> {
 }
 
 /**
- * Compares the events that a listener received with those in the log, after it has caught up. Stops the listener.
+ * Waits until a listener has received all events, and stops it. Then compares the received events with those in the log.
  *
  * @returns One sentence for each kind of fault: events that were missed, received without reason, or received in another order.
  */
@@ -90,9 +90,9 @@ export async function compareWithDue(listener: Listener, due: readonly number[])
 }
 
 /**
- * Commits events in separate processes, with random delays before they append to the log, and some with locks in different
- * orders. One client reads from a node of the service. No event may be skipped, event ids must be in order, and retries must
- * resolve all deadlocks.
+ * Commits events in eight separate processes. The processes append to the log after random delays, and some lock rows in
+ * different orders. One client reads from a node of the service. No event may be skipped, event ids must be in order, and
+ * retries must resolve all deadlocks.
  */
 export async function eightWritersTrial({
   databaseServer,
@@ -172,8 +172,8 @@ async function writeEverywhere(urls: readonly string[], person: Person, seed: nu
 }
 
 /**
- * Lets nodes send heartbeats while other processes commit events. Some processes reserve event ids some time before they
- * commit. A listener with few events, and heartbeats in between, must not lose any event.
+ * Lets nodes send heartbeats while other processes commit events. Some of these processes reserve event ids some time before
+ * they commit. A listener that receives few events, with heartbeats between them, must not lose any event.
  */
 export async function heartbeatTrial({
   databaseServer,

@@ -1,4 +1,4 @@
-// A writing process of the trials in commits.ts. It commits events through `transact`, as a node of the service does.
+// A process that commits events for the trials in commits.ts. It uses `transact`, as a node of the service does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { App } from '../../src/access/context.ts';
@@ -11,23 +11,23 @@ import type { Tx } from '../../src/platform/db/client.ts';
 import { openDatabase } from '../../src/platform/db/client.ts';
 import { between, type Random, seeded } from './random.ts';
 
-/** Parameters of a committing process. */
+/** Parameters of a process that commits events. */
 export interface Orders {
   readonly databaseUrl: string;
   readonly seed: number;
   readonly events: number;
-  /** The user who writes and who receives every event. */
+  /** The user who makes every change and receives every event. */
   readonly readerId: number;
-  /** The user who receives only one event in `quietEvery`, about a draft of their own. */
+  /** A user who receives only one event in `quietEvery`: an event about a draft of their own. */
   readonly quietId: number;
   readonly quietEvery: number;
-  /** Longest pause between two changes. */
+  /** Longest pause between two changes, in milliseconds. */
   readonly pauseMs: number;
-  /** Channels whose rows some changes lock, two at a time and in random order. */
+  /** Ids of channels. Some changes lock two of these channels' rows, in random order. */
   readonly channelIds: readonly number[];
 }
 
-/** Result of a committing process. */
+/** Result of a process that committed events. */
 export interface Done {
   readonly committed: number;
   readonly failures: readonly string[];
@@ -35,7 +35,7 @@ export interface Done {
 }
 
 /**
- * Opens the database and the event bus, which is all that a change needs. The process notifies the nodes about its events but
+ * Opens the database and the event bus, which are all that a change needs. The process notifies the nodes about its events but
  * has no subscribers.
  */
 async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promise<void> }> {
@@ -44,9 +44,10 @@ async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promi
   const config = readConfig({ REDIS_URL, DATABASE_URL: databaseUrl, ...secret });
   const database = await openDatabase(config);
   const bus = openBus(config, pino({ level: 'silent' }));
-  const hub = { publish: (realmId: number) => bus.publish(realmId) };
+  const hub = { publish: (organizationId: number) => bus.publish(organizationId) };
+  const app = { config, database, db: database.db, hub, now: () => new Date() };
   return {
-    app: { config, database, db: database.db, hub, now: () => new Date() } as unknown as App,
+    app: { ...app, work: { app } } as unknown as App,
     async close() {
       // The bus delays its last notification to batch it with others, so it is not closed immediately.
       await sleep(50);
@@ -59,16 +60,19 @@ async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promi
 async function commitAll(orders: Orders): Promise<Done> {
   const random = seeded(orders.seed);
   const { app, close } = await openNode(orders.databaseUrl);
-  const reader = await app.db.user.findFirstOrThrow({ where: { id: orders.readerId }, include: { realm: true } });
+  const reader = await app.db.user.findFirstOrThrow({
+    where: { id: orders.readerId },
+    include: { organization: true },
+  });
   const failures: string[] = [];
   let [committed, runs] = [0, 0];
   for (let i = 0; i < orders.events; i++) {
     const quiet = random() < 1 / orders.quietEvery;
     try {
-      await transact({ app, realmId: reader.realmId }, async (tx, emit) => {
+      await transact({ work: app.work, organizationId: reader.organizationId }, async (tx, emit) => {
         runs++;
         await waitAndLock(tx, orders, random);
-        const author = { realmId: reader.realmId, authorId: quiet ? orders.quietId : reader.id };
+        const author = { organizationId: reader.organizationId, authorId: quiet ? orders.quietId : reader.id };
         const content = `of the process with seed ${orders.seed}: ${i}`;
         const draft = await tx.draft.create({
           data: { ...author, type: '', to: [], topic: '', content, lastEditedAt: new Date() },
@@ -76,7 +80,7 @@ async function commitAll(orders: Orders): Promise<Done> {
         const audience = users(quiet ? [reader.id, orders.quietId] : [reader.id]);
         // In 3 % of the changes, the transaction commits some milliseconds after its event ids were assigned.
         const late = random() < 0.03 ? between(random, 1, 15) : 0;
-        emit(draftsAdded([draft], reader.realm), audience, () => sleep(late));
+        emit(draftsAdded([draft], reader.organization), audience, () => sleep(late));
       });
       committed++;
     } catch (error) {

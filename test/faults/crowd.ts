@@ -24,26 +24,32 @@ import { Client, hostHeader } from './requests.ts';
 import type { ReceiptFaults, tasks as socketTasks } from './sockets.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Number of messages that are sent one at a time, after the previous one has reached all sockets, and their interval. */
+/**
+ * Number of messages that are sent one at a time (`ALONE`), and interval between these sends in milliseconds. Each is sent
+ * after the previous one has reached all sockets.
+ */
 const [ALONE, PACE_MS] = [10, 1_500];
-/** Number of concurrent messages in a round, number of rounds, and duration of the measurement of each round. */
+/** Number of messages sent concurrently in one round, number of rounds, and duration of each round in milliseconds. */
 const [TRAIN, TRAINS, TRAIN_MS] = [10, 3, 4_000];
-/** Number of messages before the measurement, so that the JIT compiler has compiled the code. */
+/** Number of messages sent before the measurement, so that the JIT compiler has compiled the code. */
 const WARM_UP = 4;
-/** Number of sockets of the other organization at the node. Each socket reads its own queue. */
+/** Number of sockets at the node that belong to the other organization. Each socket reads a queue of its own. */
 const FEW = 3;
-/** Number of clients in the organization with many sockets that make the requests for comparison (`PlainWork`). */
+/** Number of clients that make the simple requests of `PlainWork`. They belong to the organization with many sockets. */
 const PLAIN_CLIENTS = 20;
 const PATIENCE_MS = 30_000;
-/** Number of files a process opens in addition to sockets. */
+/** Number of files that a process opens in addition to sockets. */
 const SPARE_FILES = 500;
-/** Longest delay, in milliseconds, that is never a violation, because users do not notice it. */
+/** Longest delay, in milliseconds, that is never a violation: users do not notice such a delay. */
 const SOON_MS = 100;
 
-/** Times of one message, or of several concurrent messages, in milliseconds since the send request. */
+/**
+ * Times at which one message, or several concurrent messages, were acknowledged and delivered. In milliseconds since the send
+ * request.
+ */
 interface Telling {
   readonly acknowledged: number;
-  /** Time of the last delivery to any socket. */
+  /** Time at which the last socket received the last message. */
   readonly heard: number;
 }
 
@@ -81,10 +87,10 @@ async function openCrowd(
   const db = await openDatabase(service);
   const people = await makeAccounts(db, 'crowd', count);
   const { rows } = await db.query<{ realm_id: number }>('SELECT realm_id FROM channel WHERE id = $1', [channelId]);
-  const [{ realm_id: realmId } = { realm_id: 0 }] = rows;
+  const [{ realm_id: organizationId } = { realm_id: 0 }] = rows;
   await subscribe(
     { db },
-    { realmId, channelId },
+    { organizationId, channelId },
     people.map(({ id }) => id),
   );
   const { url, port } = service.server;
@@ -96,7 +102,7 @@ async function openCrowd(
   return sockets;
 }
 
-/** Compares the messages that the sockets received with the messages in the log of a channel after a position. */
+/** Compares the messages that the sockets received with the messages of the channel in the event log, after a position. */
 async function comparedWithLog(
   service: DemoService,
   sockets: Sockets,
@@ -126,7 +132,7 @@ const misheardBy = (who: string, { lost, repeated, outOfOrder, strange }: Receip
   ...(strange > 0 ? [`${who} received ${strange} messages that were not for them`] : []),
 ];
 
-/** Measurements of the messages that were sent to all sockets. */
+/** Measurements of the messages that were sent to the sockets of all users. */
 interface CrowdMeasurements {
   readonly tellings: readonly Telling[];
   readonly compared: readonly Compared[];
@@ -142,18 +148,19 @@ const factsOf = (told: CrowdMeasurements) => {
 };
 
 /**
- * Returns a violation if senders wait for the deliveries: if a send is acknowledged after more than half of the delivery time.
+ * Returns a violation if senders wait for deliveries. They do if the median send is acknowledged after more than half of the
+ * delivery time.
  */
 const waitsOf = (what: string, told: CrowdMeasurements): string[] =>
   middleOf(told, 'acknowledged') > middleOf(told, 'heard') / 2
     ? [`${what} was acknowledged after ${factsOf(told)}: the sender waits for the recipients`]
     : [];
 
-/** The sockets of the other organization at the node, and the delays of their deliveries. */
+/** The few sockets that the other organization has at the node, and the delays of deliveries to them. */
 class Few implements AsyncDisposable {
   readonly #sockets = startSockets();
   readonly #neighbours: Neighbours;
-  /** Last event id of the log when the sockets were opened. */
+  /** Id of the last event in the log when the sockets were opened. */
   #startId = 0;
 
   private constructor(neighbours: Neighbours) {
@@ -180,8 +187,8 @@ class Few implements AsyncDisposable {
   }
 
   /**
-   * Returns the 95th percentile of the time from a send's acknowledgement to its last delivery, in milliseconds, for the sends
-   * in some periods.
+   * Returns the 95th percentile of the delays of the sends in some periods, in milliseconds. A delay lasts from the
+   * acknowledgement of a send to its last delivery.
    */
   async lateIn(spells: readonly Spell[]): Promise<number> {
     const arrivals = await this.#sockets.ask('arrivals', undefined);
@@ -203,7 +210,7 @@ class Few implements AsyncDisposable {
 /**
  * Sends messages to very many open sockets, one at a time and ten concurrently. Each socket must receive each message once and
  * in order, and the sender must not wait for the deliveries. Another organization also has sockets at the node. The load may
- * slow it down only as much as simple requests (`PlainWork`) do that use the same CPU time.
+ * slow these down only as much as simple requests (`PlainWork`) that use the same CPU time.
  */
 export async function crowdTrial({
   databaseServer,
@@ -211,8 +218,8 @@ export async function crowdTrial({
   isTimed,
 }: Omit<WatchedTrial, 'seconds'> & { readonly sockets: number }): Promise<Outcome> {
   if (mostOpenFiles() < count + SPARE_FILES) throw new Error(`The limit of open files is too low for ${count} sockets`);
-  // Heartbeats as in production, because the frequent ones of tests would go to all sockets every other second. MAX_SOCKETS is
-  // four times the number of sockets, because one IP address can open at most half of them.
+  // Sends heartbeats at the interval used in production. The short interval of tests would send one to all sockets every other
+  // second. MAX_SOCKETS is four times the number of sockets, because one IP address can open at most half of them.
   const env = { EVENT_HEARTBEAT_SECONDS: undefined, MAX_SOCKETS: String(4 * count) };
   await using service = await startDemo(databaseServer, env);
   const { url } = service.server;

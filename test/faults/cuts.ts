@@ -7,15 +7,15 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Timeout of the trial, in milliseconds. Only a trial that hangs takes as long. */
+/** Timeout of the whole trial, in milliseconds. A trial reaches it only if it hangs. */
 const PATIENCE_MS = 240_000;
 
 /**
- * Cuts connections after various numbers of bytes from the server, for each transport. After the client has removed duplicates,
- * each event must have arrived exactly once.
+ * Cuts connections of each transport after various numbers of bytes from the server. The client reconnects and removes
+ * duplicates. After that, each event must have arrived exactly once.
  *
- * @param positions Number of cuts for each transport. Half of the cuts are at regular steps through the first bytes, the others
- * at random positions, some of them far into a long answer.
+ * @param positions Number of cuts for each transport. Half of the cuts are at regular steps through the first bytes. The others
+ * are at random positions, some of them far into a long answer.
  */
 export async function cutTrial({
   databaseServer,
@@ -76,8 +76,8 @@ async function makeQueues(client: Client): Promise<QueueStart[]> {
 }
 
 /**
- * Returns the numbers of bytes after which connections are cut. HTTP heads are short, and frames follow them. Half of the cuts
- * are within the first 1,200 bytes, and few are after the first 2,000.
+ * Returns the byte positions at which connections are cut. HTTP heads are short, and frames follow them. Half of the cuts are
+ * within the first 1,200 bytes, and few are after the first 2,000.
  */
 function places(random: Random, count: number): number[] {
   return Array.from({ length: count }, (_, i) => {

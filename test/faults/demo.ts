@@ -5,7 +5,7 @@ import { runCommand } from '../helpers/control.ts';
 import { createDatabase, type TestDatabase } from '../helpers/database.ts';
 import { AS_SERVED, type Environment, ServerProcess } from '../helpers/process.ts';
 
-/** A user of the demo organization, or of another one. */
+/** A user of the demo organization, or of another organization on the same server. */
 export interface Person {
   readonly role: string;
   readonly userId: number;
@@ -29,7 +29,7 @@ export interface DemoService extends AsyncDisposable {
  * Starts a service with the demo organization.
  *
  * @param databaseServer PostgreSQL server on which a database is created. Undefined: the embedded database.
- * @param dataDir Default: a new directory, removed on disposal.
+ * @param dataDir Data directory of the server. Default: a new directory, removed on disposal.
  */
 export async function startDemo(
   databaseServer: string | undefined,
@@ -56,7 +56,7 @@ export async function startDemo(
   };
 }
 
-/** Reads the users of a demo and their API keys from its data directory. */
+/** Reads the users of the demo organization and their API keys from a server's data directory. */
 export function peopleOf(dataDir: string): Person[] {
   const { users } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as {
     users: { role: string; email: string; user_id: number; api_key: string }[];
@@ -68,9 +68,9 @@ export function peopleOf(dataDir: string): Person[] {
   }));
 }
 
-/** An organization other than the demo one. */
+/** An organization other than the demo organization. */
 export interface OtherOrganization {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly owner: Person;
   readonly members: readonly Person[];
 }
@@ -89,14 +89,14 @@ export async function makeOrganization({ dataDir }: ServerProcess, memberCount: 
     basic: `Basic ${Buffer.from(`${email}:${api_key}`).toString('base64')}`,
   }));
   if (owner === undefined) throw new Error('No user was created');
-  return { realmId: realm_id, owner, members };
+  return { organizationId: realm_id, owner, members };
 }
 
 /** Creates another organization on a running server, with an owner only. */
 export const makeNeighbour = async (server: ServerProcess): Promise<Person> =>
   (await makeOrganization(server, 0)).owner;
 
-/** Returns the first user with a role. @throws {Error} If there is none. */
+/** Returns the first user with a role. @throws {Error} If no user has the role. */
 export function personOf(people: readonly Person[], role: string): Person {
   const found = people.find((person) => person.role === role);
   if (found === undefined) throw new Error(`The demo organization has no ${role}`);

@@ -23,23 +23,26 @@ import { Client } from './requests.ts';
 import { compare, type Planned, wordsOf } from './scheduled.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Number of users whose scheduled messages are due. */
+/** Number of users who each have scheduled messages that are due. */
 const OWNERS = 100;
-/** Number of messages of another organization that are due in the second of the load. */
+/** Number of messages that another organization has scheduled for the same second. */
 const NEIGHBOURS_DUE = 20;
-/** Time from the start of scheduling to the due time, in milliseconds. Scheduling takes less. */
+/** Time from the start of scheduling to the due time, in milliseconds. It is longer than the scheduling takes. */
 const LEAD_MS = 15_000;
-/** Timeout for sending all due messages, in milliseconds. The last ones are sent long after they are due. */
+/** Timeout for sending all due messages, in milliseconds. The last of them are sent long after they are due. */
 const CATCH_UP_MS = 240_000;
 /**
- * Longest delay of the other organization's messages, and longest time without a successful send to the organization whose
- * messages are due. Both in milliseconds.
+ * Longest accepted delay of the other organization's messages (`BEHIND_MS`). Longest accepted time without a successful send to
+ * the organization whose messages are due (`SILENT_MS`). Both in milliseconds.
  */
 const [BEHIND_MS, SILENT_MS] = [5_000, 2_500];
-/** Number of clients that send messages for comparison, and the longest duration of their sends. */
+/** Number of clients that send messages as the baseline (`PlainWork`), and longest duration of a baseline in seconds. */
 const PLAIN_CLIENTS = 4;
 const MOST_PLAIN_SECONDS = 20;
-/** Number of concurrent senders to the organization whose messages are due, and their pause between sends. */
+/**
+ * Number of concurrent senders to the organization whose messages are due, and pause between two sends of a sender, in
+ * milliseconds.
+ */
 const [SENDERS, PAUSE_MS] = [3, 50];
 
 interface Due {
@@ -48,12 +51,12 @@ interface Due {
 }
 
 /**
- * Inserts messages that are all due in one second. Writes directly to the database, because scheduling is not tested. Every
- * fourth message is a direct message.
+ * Inserts scheduled messages that are all due in one second. Writes directly to the database, because the request that
+ * schedules a message is not tested. Every fourth message is a direct message.
  */
 async function scheduleMany(
   db: pg.Client,
-  { realmId, channelId }: Ground,
+  { organizationId, channelId }: Ground,
   owners: readonly BenchUser[],
   { count, dueAt }: Due,
 ): Promise<Planned[]> {
@@ -66,7 +69,7 @@ async function scheduleMany(
      FROM (SELECT $3::int[] AS ids) AS o, unnest($5::text[]) WITH ORDINALITY AS w(words, place),
           LATERAL (SELECT w.place::int - 1 AS n) AS p
      ORDER BY n RETURNING id, owner_id, substring(content FROM '\\d+')::int AS number`,
-    [realmId, channelId, owners.map(({ id }) => id), dueAt, Array.from({ length: count }, (_, n) => wordsOf(n))],
+    [organizationId, channelId, owners.map(({ id }) => id), dueAt, Array.from({ length: count }, (_, n) => wordsOf(n))],
   );
   await db.query('VACUUM ANALYZE scheduled_message');
   return rows.map(({ id, owner_id, number }) => ({ number, id, ownerId: owner_id, isMoved: false, isDoomed: false }));
@@ -92,7 +95,7 @@ async function scheduleFew(
   return planned;
 }
 
-/** Waits until all due messages are sent. @returns False after `CATCH_UP_MS`. */
+/** Waits until all messages due at `dueAt` are sent. @returns False if that takes longer than `CATCH_UP_MS`. */
 async function untilSent(db: pg.Client, dueAt: number): Promise<boolean> {
   const deadline = performance.now() + CATCH_UP_MS;
   while (performance.now() < deadline) {
@@ -107,7 +110,7 @@ async function untilSent(db: pg.Client, dueAt: number): Promise<boolean> {
 }
 
 /**
- * Returns the longest time without a send during a period, and the 95th percentile of the duration of the sends, in
+ * Returns the longest time without a send during a period, and the 95th percentile of the durations of its sends. Both in
  * milliseconds.
  */
 function sendsIn(
@@ -125,10 +128,10 @@ function sendsIn(
 }
 
 /**
- * Makes very many messages of one organization due in the same second. Each must be sent once, not early, and not be marked as
- * failed for being late. Meanwhile, clients must be able to send to the organization. Messages of another organization that are
- * due in the same second must not wait for them. The load may slow down clients of that organization only as much as sends of
- * other clients do that use the same CPU time of the node.
+ * Makes very many messages of one organization due in the same second. Each must be sent once, not early, and must not be
+ * marked as failed for being late. Meanwhile, clients must be able to send to the organization. Messages of another
+ * organization that are due in the same second must not wait for them. The load may slow down clients of that organization only
+ * as much as plain sends that use the same CPU time of the node.
  */
 export async function dueTrial({
   databaseServer,
@@ -150,7 +153,7 @@ export async function dueTrial({
   const senders: SequentialSender[] = [];
   while (senders.length < SENDERS) senders.push(await SequentialSender.start(url, personOf(service.people, 'owner')));
 
-  // The service sends concurrently for this number of owners, so this many clients send.
+  // The service sends the due messages of this number of owners concurrently, so the baseline has as many clients.
   const requests = owners
     .slice(0, PLAIN_CLIENTS)
     .map(({ basic }) => sendRequest(port, basic, { channelId: ground.channelId, topic: 'due' }));

@@ -11,22 +11,22 @@ import { Cluster } from './replicas.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Longest accepted time without a write, in milliseconds. */
+/** Longest accepted time without a successful write after a failover, in milliseconds. */
 const RECOVERY_MS = 60_000;
-/** Longest accepted time until a node listens for notifications again, in milliseconds. */
+/** Longest accepted time until a node listens for database notifications again, in milliseconds. */
 const LISTENING_MS = 30_000;
 
 /**
- * The way in which the primary fails. "killed": its processes end. "silent": its processes are stopped and its connections stay
- * open.
+ * Ways in which the primary fails. "killed": its processes are killed. "silent": its processes are stopped, so that its
+ * connections stay open without an answer.
  */
 const FAULTS = ['killed', 'silent'] as const;
 type Fault = (typeof FAULTS)[number];
 
 /**
  * Makes the primary database fail repeatedly and promotes its synchronous standby, while clients of two nodes write and listen.
- * The processes of the primary are killed, or stopped so that its connections stay open and silent. The address switches to the
- * standby before the standby accepts changes.
+ * The processes of the primary are killed or stopped. The address of the database switches to the standby before the standby
+ * accepts changes.
  */
 export async function failoverTrial({ failovers, seed }: { failovers: number; seed: number }): Promise<Outcome> {
   const random = seeded(seed);
@@ -111,7 +111,7 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
 const wroteSince = ({ writers }: Crowd, moment: number): boolean =>
   writers.some(({ acknowledgedAt }) => (acknowledgedAt.at(-1) ?? 0) > moment);
 
-/** Longest time without a write at a node, of the demo organization and of another organization. */
+/** Records the longest time without a write at a node, separately for the demo organization and for another organization. */
 class Gap {
   #organization = 0;
   #neighbours = 0;
@@ -132,7 +132,7 @@ class Gap {
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
-/** Returns the number of database connections that listen for notifications. */
+/** Returns the number of nodes' database connections that listen for notifications. */
 async function listeners(cluster: Cluster, databaseUrl = ''): Promise<number> {
   const { pathname } = new URL(databaseUrl);
   const rows = await cluster.primary.ask(

@@ -3,21 +3,18 @@ import type { Writer } from './load.ts';
 
 /** Number of violations of each guarantee about changes. */
 export interface Broken {
-  /** Changes that were acknowledged but are missing, or that a recipient did not receive. */
+  /** Number of changes that were acknowledged but are missing, or that a recipient did not receive. */
   readonly lost: number;
-  /** Changes that are present more than once. */
+  /** Number of changes that took effect more than once. */
   readonly repeated: number;
   readonly outOfOrder: number;
-  /** Changes that were refused but are present. */
+  /** Number of changes that were refused but took effect. */
   readonly refusedButDone: number;
 }
 
-/** Measurements of organizations that a fault should not affect, in milliseconds. */
+/** Durations, in milliseconds, that clients of organizations measured which a fault should not affect. */
 export interface Fared {
-  /**
-   * 95th percentile of the duration of sends without the fault, while everything else on the machine runs as it does during the
-   * fault.
-   */
+  /** 95th percentile of the duration of sends without the fault, under the same load on the machine as during the fault. */
   readonly before: number;
   /** 95th percentile of the duration of sends during the fault. */
   readonly meanwhile: number;
@@ -25,22 +22,22 @@ export interface Fared {
   readonly gap: number;
 }
 
-/** Effects of a fault: one row of the table that is printed at the end. */
+/** Effects of one fault: a row of the table that the trials print at the end. */
 export interface Felt extends Broken {
   readonly fault: string;
   /**
-   * Longest time in which the affected organization could not make a change, in milliseconds, or a text that says why there is
-   * no such time.
+   * Longest time, in milliseconds, in which the affected organization could not make a change. Or a text that says why this
+   * time is not stated.
    */
   readonly gap: number | string;
   /**
-   * Measurements of other organizations. If the fault affects all organizations: the reason, and the longest time without a
-   * change if known.
+   * Measurements of organizations that the fault does not affect. If the fault affects all organizations: the reason, and the
+   * longest time without a change if known.
    */
   readonly neighbours: Fared | { readonly gap?: number; readonly why: string };
 }
 
-/** Adds up the violations of several users or kinds. */
+/** Adds up the numbers of violations of several users or kinds of changes. */
 export const addUp = (parts: readonly Broken[]): Broken => ({
   lost: parts.reduce((sum, { lost }) => sum + lost, 0),
   repeated: parts.reduce((sum, { repeated }) => sum + repeated, 0),
@@ -48,20 +45,22 @@ export const addUp = (parts: readonly Broken[]): Broken => ({
   refusedButDone: parts.reduce((sum, { refusedButDone }) => sum + refusedButDone, 0),
 });
 
-/** Returns how many events reached a listener after a later event, in total. */
+/** Returns the total number of events that reached a listener after a later event. */
 export const disorderedEventsOf = (listeners: readonly Pick<Listener, 'received'>[]): number =>
   listeners.reduce((sum, { received }) => sum + received.disordered, 0);
 
 /**
- * Returns the longest interval between successive times after `since`, in milliseconds. `since` is the beginning of the first
- * interval.
+ * Returns the longest interval between successive times after `since`, in milliseconds. The first interval starts at `since`.
  */
 export function longestBetween(moments: readonly number[], since: number): number {
   const later = moments.filter((at) => at > since).sort((a, b) => a - b);
   return later.reduce((longest, at, i) => Math.max(longest, at - (later[i - 1] ?? since)), 0);
 }
 
-/** Returns the longest time without an acknowledged change of any writer, from `since` (by `performance.now()`). */
+/**
+ * Returns the longest time in which no writer received an acknowledgement. Counts from `since`, which is a time of
+ * `performance.now()`.
+ */
 export const gapOf = (
   { writers }: { readonly writers: readonly Pick<Writer, 'acknowledgedAt'>[] },
   since: number,

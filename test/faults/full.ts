@@ -18,19 +18,19 @@ import { compareWithTruth } from './truth.ts';
 /** Size of the disk, in megabytes. An empty database takes 40 MB, and the embedded database reserves 32 MB of free space. */
 const DISK_MEGABYTES = 192;
 /**
- * Longest time until the service reports a full disk, and until it recovers after space is freed, in milliseconds. It checks
- * every 5 s.
+ * Longest accepted time until the service reports a full disk, and until it recovers after space is freed. In milliseconds. The
+ * service checks the disk space every 5 s.
  */
 const PATIENCE_MS = 20_000;
-/** Interval at which the service stores the positions of queues, in milliseconds. */
+/** Interval at which the service stores the read positions of event queues, in milliseconds. */
 const QUEUE_WRITE_MS = 500;
 const LACK = 'not ready: disk space of the database';
 const SNIPPET = { title: 'of the full disk', content: 'c'.repeat(1_000) };
 
 /**
  * Fills up the disk of the database repeatedly while clients write and listen. Changes must be refused with the correct code,
- * reads must be answered, and acknowledged changes must persist. The service must report the cause, and recover by itself when
- * space is freed.
+ * reads must be answered, and acknowledged changes must persist. The service must report the full disk as the cause, and
+ * recover by itself when space is freed.
  */
 export async function fullTrial({
   on,
@@ -70,7 +70,7 @@ export async function fullTrial({
       return status === 507 && body?.code === 'STORAGE_FULL' && body['retry-after'] === 30;
     });
     await hold('/readyz does not report the cause', async () => (await readiness(server.url)).includes(LACK));
-    // Longer than a node trusts that it still holds a queue. Long polls must be answered nevertheless.
+    // Waits longer than a node assumes, without a check, that it still holds a queue. Long polls must be answered nevertheless.
     await sleep(3 * QUEUE_WRITE_MS);
     await hold('reads fail', async () => (await client.rest('GET', '/users/me')).status === 200);
     disk.makeRoom();
@@ -86,12 +86,12 @@ export async function fullTrial({
     .split('\n')
     .filter((line) => line.includes('disk of the database is full'));
   if (said.length === 0) violations.add('the server log does not mention the full disk');
-  // The server logs this at most once a minute, and each fill is shorter.
+  // The server logs a full disk at most once a minute, and the disk is full for less than a minute each time.
   if (said.length > fills) violations.add(`the server log mentions the full disk ${said.length} times`);
   await server.stop();
   const truth = await compareWithTruth(service, crowd.writers, crowd.listeners);
-  // With PostgreSQL, the tested service could start and answer reads while the disk is full. Therefore a server is started on
-  // an empty database, whose tables it has to create.
+  // With PostgreSQL, the tested service could start and answer reads while the disk is full. The next server has to create its
+  // tables in an empty database, which a full disk prevents.
   const empty = postgres && own.use(await createDatabase(postgres.url));
   disk.fill();
   const starting = empty === undefined ? server.restart() : startOn(empty.url);

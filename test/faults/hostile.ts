@@ -11,24 +11,29 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type ClientReply } from './requests.ts';
 import { withDatabase } from './truth.ts';
 
-/** Number of messages in the topic that is moved repeatedly. */
+/** Number of messages in the topic that the hostile member moves repeatedly. */
 const CROWD = 120;
-/** Length of the long message, in code points. Its HTML is a hundred times as long. */
+/** Length of the hostile member's long message, in code points. Its HTML is a hundred times as long. */
 const LONG = 9_990;
 const EMOJI = ['octopus', 'tada', 'heart', 'rocket', 'sushi', 'cat'];
 const READ_EVERY_MS = 1_500;
 /** Largest accepted response, in bytes. Quotation marks and line breaks take two bytes in JSON. */
 const MOST_BYTES = 1.5 * MAX_PAGE_BYTES;
-/** Largest accepted resident memory, in bytes: that of a process with Node's default heap limit on a small machine. */
+/**
+ * Largest accepted resident memory of the server, in bytes. A process with Node's default heap limit on a small machine uses as
+ * much.
+ */
 const MOST_RESIDENT_BYTES = 1.5 * 2 ** 30;
-/** p95 of the other organization's requests, in milliseconds, up to which a slowdown is not a violation. */
+/**
+ * Duration in milliseconds. A slowdown of the other organization is a violation only if the p95 of its requests exceeds this.
+ */
 const FELT_MS = 100;
 
 interface HostileTrial {
   readonly databaseServer: string | undefined;
   readonly minutes: number;
   readonly seed: number;
-  /** Whether delays of the other organization are compared with their limits. */
+  /** Whether delays of the other organization are checked against their limits. */
   readonly isTimed: boolean;
 }
 
@@ -40,7 +45,7 @@ class Hostile {
   readonly acts = new NamedCounters();
   readonly refusals = new NamedCounters();
   readonly failures: string[] = [];
-  /** Number of acknowledged edits of the content. */
+  /** Number of acknowledged edits that changed the content of a message. */
   edits = 0;
   longId = 0;
   #crowdId = 0;
@@ -116,8 +121,8 @@ class Hostile {
   /**
    * Makes one request and counts its result.
    *
-   * @param index 0 if only the member can act, because the bot cannot edit its owner's message.
-   * @returns The body. Undefined if the request was refused.
+   * @param index Index of the client that sends the request. 0 is the member: the bot cannot edit its owner's message.
+   * @returns The response body. Undefined if the request was refused.
    */
   async #act(name: string, ask: (client: Client) => ReturnType<Client['rest']>, index?: number): Promise<Json> {
     const isOfOwner = index === 0 || name === 'send';
@@ -145,7 +150,7 @@ class Reader {
   readonly #channelIds: readonly number[];
   readonly violations: string[] = [];
   most = { list: 0, history: 0, graphql: 0, event: 0 };
-  /** Number of events with edited content. */
+  /** Number of received events in which the content of a message was edited. */
   edits = 0;
 
   constructor(client: Client, channelIds: readonly number[]) {
@@ -167,7 +172,7 @@ class Reader {
     }
   }
 
-  /** Reads a queue until `isOver`, and then to its end. */
+  /** Polls a queue without waiting until `isOver` returns true, and then reads all events that remain in the queue. */
   async listen({ queueId, startId }: { queueId: string; startId: number }, isOver: () => boolean): Promise<void> {
     let last = startId;
     for (;;) {
@@ -191,8 +196,8 @@ class Reader {
   }
 
   /**
-   * Checks a response by its first 500 bytes. Parsing all of it would take CPU time in this process, which the clients of the
-   * other organization need.
+   * Checks a response by its first 500 bytes. Parsing the whole response would take CPU time in this process, which the clients
+   * of the other organization need.
    */
   #note(what: 'list' | 'history' | 'graphql', { status, bytes }: ClientReply): void {
     const beginning = bytes.toString('utf8', 0, 500);
@@ -204,8 +209,9 @@ class Reader {
 }
 
 /**
- * Lets a hostile member with the default limits edit, move, react and rename for some minutes. Responses and stored versions
- * must stay within their limits, and every edit must send its event. Another organization at the node must not be affected.
+ * Lets a hostile member edit, move, react and rename for some minutes, under the default rate limits. Responses and stored
+ * versions must stay within their limits, and every edit must send its event. Another organization at the node must not be
+ * affected.
  */
 export async function hostileTrial({ databaseServer, minutes, seed, isTimed }: HostileTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer, { ...METRICS.env, RATE_LIMIT_PER_USER: undefined });
@@ -222,7 +228,7 @@ export async function hostileTrial({ databaseServer, minutes, seed, isTimed }: H
     .then(({ user_groups }) =>
       (user_groups as { name: string; id: number }[]).find(({ name }) => name === 'role:members'),
     );
-  // By default only moderators can move messages between channels. Here members can as well.
+  // By default, only moderators can move messages between channels. This setting permits it to members as well.
   await owner.ask('PATCH', '/realm', {
     can_move_messages_between_channels_group: { new: everyone?.id },
     message_content_edit_limit_seconds: '"unlimited"',

@@ -14,7 +14,7 @@ const ROLES = ['owner', 'member', 'guest'];
 /** Longest time for the listeners to receive the remaining events, in milliseconds. */
 const CATCH_UP_MS = 20_000;
 
-/** Reason why the embedded database has no row about unaffected organizations. */
+/** Reason why the table of faults has no measurements of unaffected organizations for the embedded database. */
 export const ONE_PROCESS = 'one process serves all organizations';
 
 /** The writers and listeners during a fault. */
@@ -28,9 +28,9 @@ export interface Crowd {
 }
 
 interface Pace {
-  /** Default: one user of each role. */
+  /** Users who write and listen. Default: one user of each role. */
   readonly people?: readonly Person[];
-  /** Number of writers in other crowds, because the numbers of writers must be unique. */
+  /** Number of writers that other crowds have. This crowd numbers its writers after them, so that all numbers are unique. */
   readonly besides?: number;
   /** Longest pause of a writer between two changes, in milliseconds. */
   readonly pauseMs?: number;
@@ -142,7 +142,7 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 export const acknowledgedBy = ({ writers }: Pick<Crowd, 'writers'>): number =>
   sum(writers.map(({ acknowledged }) => acknowledged.length));
 
-/** Returns the numbers of changes, connections and events, for the report. */
+/** Returns the numbers of changes, connections and events of a crowd, for the `facts` of a trial's outcome. */
 export function factsOf(crowd: Pick<Crowd, 'writers' | 'listeners'>): Record<string, number | string> {
   const { writers, listeners } = crowd;
   return {

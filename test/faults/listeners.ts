@@ -7,8 +7,8 @@ import { NamedCounters } from './outcome.ts';
 import { Client, CutOffError, hostHeader, type QueueStart } from './requests.ts';
 
 /**
- * A subscription whose draft events contain the presence of the author, which the service must read for each reader. All other
- * selected fields are part of the events.
+ * A subscription document. Draft events contain the presence of the draft's author, which the service must read for each
+ * reader. All other selected fields are part of the events.
  */
 const SUBSCRIPTION = `subscription Trial($queueId: String!) {
   events(queueId: $queueId) {
@@ -20,12 +20,15 @@ const SUBSCRIPTION = `subscription Trial($queueId: String!) {
   }
 }
 fragment Read on Draft { id content author { fullName presence { activeAt } } }`;
-/** Pause of a client before it reconnects, in milliseconds. It is short, so that a trial has time for many cuts. */
+/** Pause before a client reconnects, in milliseconds. It is short, so that a trial has time for many cuts. */
 const AGAIN_MS = 15;
 /** Time without data after which a client closes its connection, in milliseconds. */
 const SILENCE_MS = 60_000;
 
-/** Events that one listener received over all its connections, and violations. */
+/**
+ * Events that one listener received over all its connections. `violations` contains events in the wrong order, unexpected
+ * responses, and errors of the connections that no cut explains.
+ */
 export class ReceivedEvents {
   /** Event ids, without heartbeats. */
   readonly ids = new Set<number>();
@@ -34,13 +37,13 @@ export class ReceivedEvents {
   readonly violations = new NamedCounters();
   connections = 0;
   duplicates = 0;
-  /** Number of events that arrived after a later one. */
+  /** Number of events that arrived after an event with a higher id. */
   disordered = 0;
   heartbeats = 0;
   /** Longest time without an event since the start, in milliseconds. */
   longestSilenceMs = 0;
   #lastAt = performance.now();
-  /** Highest event id received. The client assumes that it has received all events up to this id. */
+  /** Highest event id received. The client assumes that it has received all events with lower ids. */
   highest: number;
   /** Whether the listener also receives events about other users' data. */
   readonly hearsOfOthers: boolean;
@@ -83,7 +86,7 @@ export class ReceivedEvents {
   }
 }
 
-/** A client that listens to one queue during the whole trial, and reconnects whenever its connection breaks. */
+/** A client that listens to one event queue during the whole trial, and reconnects whenever its connection breaks. */
 export interface Listener {
   readonly name: string;
   readonly person: Person;
@@ -104,10 +107,10 @@ interface Connection {
   readonly rest: (() => Promise<unknown>) | undefined;
 }
 
-/** Behavior of a listener. */
+/** Options that determine the behavior of a listener. */
 interface Manner {
   readonly hearsOfOthers?: boolean;
-  /** Waits between two polls. Only slow clients have it. */
+  /** Pause between two polls. Undefined for clients that are not slow. */
   readonly rest?: () => Promise<unknown>;
 }
 
@@ -117,7 +120,11 @@ const CONNECT: Readonly<Record<Transport, (line: Connection) => Promise<void>>> 
   SSE: streamOnce,
 };
 
-/** Starts a listener. @param url Address the client connects to: the server, or a proxy in front of it. */
+/**
+ * Starts a listener.
+ *
+ * @param url Address to which the client connects: the server, or a proxy in front of it.
+ */
 export function listen(
   transport: Transport,
   url: string,
@@ -146,12 +153,12 @@ export function listen(
   };
 }
 
-/** Records an error other than the error that the service is temporarily unavailable. */
+/** Records an error response as a violation, unless it means that the service is temporarily unavailable. */
 function refused(received: ReceivedEvents, how: string, body: Json): void {
   received.violations.add(`${how}: ${JSON.stringify(body)}`);
 }
 
-/** Polls on one connection until it ends. Each poll acknowledges the events of the previous one. */
+/** Polls on one connection until the connection ends. Each poll acknowledges the events of the previous poll. */
 async function pollOnce({ url, person, queueId, received, signal, rest }: Connection): Promise<void> {
   const client = new Client(url, person);
   signal.addEventListener('abort', () => client.close(), { once: true });
@@ -175,7 +182,8 @@ async function pollOnce({ url, person, queueId, received, signal, rest }: Connec
 }
 
 /**
- * Listens on one WebSocket until it closes. After each reconnect, the variables are the same: the queue, without a position.
+ * Listens on one WebSocket until it closes. Subscribes with the same variables after each reconnect: the queue id, without a
+ * position.
  */
 async function socketOnce({ url, person, queueId, received, signal }: Connection): Promise<void> {
   const headers = hostHeader(url, person);
@@ -208,7 +216,9 @@ function isPassing(errors: Json): boolean {
   return list.length > 0 && list.every((error: Json) => error?.extensions?.code === 'REQUEST_TIMEOUT');
 }
 
-/** Listens on one event stream until it closes. The position is sent in Last-Event-ID, as browsers do. */
+/**
+ * Listens on one event stream until it closes. Sends the last received position in the header Last-Event-ID, as browsers do.
+ */
 async function streamOnce({ url, person, queueId, received, signal }: Connection): Promise<void> {
   const query = new URLSearchParams({ query: SUBSCRIPTION, variables: JSON.stringify({ queueId }) });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -278,13 +288,13 @@ async function readRefusal(incoming: IncomingMessage, received: ReceivedEvents):
     refused(received, `the event stream was answered with ${incoming.statusCode}`, text);
 }
 
-/** Returns a sentence for each listener that had to reconnect. For trials that break no connection. */
+/** Returns a sentence for each listener that had to reconnect, for trials in which no connection should break. */
 export const reconnectedOf = (listeners: readonly Listener[]): string[] =>
   listeners
     .filter(({ received }) => received.connections > 1)
     .map(({ name, received }) => `${name} needed ${received.connections} connections`);
 
-/** Waits until `done`, at most `patienceMs`. Returns whether `done` became true. */
+/** Waits until `done` returns true, at most `patienceMs` milliseconds. Returns whether it did. */
 export async function eventually(done: () => boolean, patienceMs: number): Promise<boolean> {
   const deadline = performance.now() + patienceMs;
   while (!done()) {

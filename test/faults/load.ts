@@ -7,14 +7,14 @@ import { between, type Random } from './random.ts';
 import { Client, type ClientReply, CutOffError } from './requests.ts';
 
 /**
- * Number of drafts and snippets that a writer creates. It then only edits, because an account can have a limited number of
- * them.
+ * Maximum number of drafts and of snippets that a writer creates. After that, the writer only edits them, because an account
+ * can have a limited number.
  */
 const MOST_MADE = 200;
-/** Pause of a writer before it retries, in milliseconds. */
+/** Pause before a writer retries a change, in milliseconds. */
 const AGAIN_MS = 30;
 
-/** Makes one kind of change. It writes `token`, which no other change contains. */
+/** Makes a change of one kind. The change writes `token`, which no other change contains. */
 type Act = (writer: Writer, token: string) => Promise<ClientReply>;
 
 const CREATE_DRAFTS = `mutation($content: String!) {
@@ -33,7 +33,7 @@ const CREATE_SNIPPET = `mutation($content: String!) {
   }
 }`;
 const SEND_MESSAGE = `mutation($channelId: ID!, $content: String!) {
-  sendMessage(input: { to: { topic: { channel: { id: $channelId }, name: "trial" } }, content: $content }) {
+  sendMessage(input: { to: { topic: { named: { channel: { id: $channelId }, name: "trial" } } }, content: $content }) {
     __typename ... on ServiceError { code message }
   }
 }`;
@@ -47,8 +47,8 @@ const draftOf = (content: string) => ({ type: '', to: [], topic: '', content });
 const COLOR = /^#[0-9a-f]{6}$/;
 
 /**
- * The changes that a writer makes over REST or GraphQL. `token` identifies the change. It has six hexadecimal digits, so that it
- * is also valid as a color.
+ * Functions that make changes, by API and kind. `token` identifies the change. It has six hexadecimal digits, so that it is
+ * also valid as a color.
  */
 const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> = {
   REST: {
@@ -84,7 +84,7 @@ const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> 
   },
 };
 
-/** Returns whether the service acknowledged the change. */
+/** Returns whether the response acknowledges the change. */
 function isSuccess({ status, body }: ClientReply): boolean {
   if (status !== 200 || body === undefined) return false;
   if (body.result !== undefined) return body.result === 'success';
@@ -92,7 +92,7 @@ function isSuccess({ status, body }: ClientReply): boolean {
   return body.errors === undefined && results.length > 0 && results.every((result) => result.code === undefined);
 }
 
-/** Returns whether the service refused the change because it is temporarily unavailable or its disk is full. */
+/** Returns whether the response refuses the change because the service is temporarily unavailable or its disk is full. */
 function isRefusal({ status, body }: ClientReply): boolean {
   const results = Object.values((body?.data ?? {}) as Record<string, Json>);
   const codes = [body?.code, body?.errors?.[0]?.extensions?.code, ...results.map((result) => result?.code)];
@@ -108,7 +108,7 @@ export class Writer {
   readonly acknowledged: string[] = [];
   /** Time of each acknowledgement, by `performance.now()`. */
   readonly acknowledgedAt: number[] = [];
-  /** Changes that the service refused, and that must therefore have had no effect. */
+  /** Tokens of the changes that the service refused. Such changes must have had no effect. */
   readonly refused: string[] = [];
   readonly violations = new NamedCounters();
   readonly #door: 'REST' | 'GraphQL';
@@ -134,12 +134,12 @@ export class Writer {
     return new Writer(client, subscriptions[0].stream_id, options);
   }
 
-  /** Number of changes without an answer, so that their outcome is unknown. */
+  /** Number of changes that got no answer, so that their outcome is unknown. */
   get cutOff(): number {
     return this.#cutOff;
   }
 
-  /** Makes changes until `stopped`. The last change is always acknowledged. */
+  /** Makes changes until `stopped` returns true and the last change is acknowledged. */
   async run(stopped: () => boolean): Promise<void> {
     for (let acknowledged = false; !stopped() || !acknowledged; ) {
       acknowledged = await this.#change();
@@ -181,7 +181,7 @@ export class Writer {
 
 interface WriterOptions {
   readonly door: 'REST' | 'GraphQL';
-  /** A number from 1 to 255, unique for each writer. */
+  /** A number from 1 to 255 that no other writer has. */
   readonly number: number;
   readonly random: Random;
   /** Longest pause between two changes, in milliseconds. */

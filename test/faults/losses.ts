@@ -10,12 +10,12 @@ import { between, type Random, seeded } from './random.ts';
 import { Client, type ClientReply } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 
-/** Longest accepted recovery of the service after it has lost all connections, in milliseconds. */
+/** Longest accepted time until the service works again after it has lost all database connections, in milliseconds. */
 const RECOVERY_MS = 5_000;
 const READERS = 4;
 
 /**
- * Makes PostgreSQL end all connections of the service repeatedly, under load. Acknowledged changes must persist, every request
+ * Makes PostgreSQL repeatedly end all connections of the service, under load. Acknowledged changes must persist, every request
  * must be answered, and the service must recover by itself.
  */
 export async function lossTrial({
@@ -71,7 +71,7 @@ export async function lossTrial({
 }
 
 /**
- * Repeatedly ends all database connections of other processes, each time after the service has recovered.
+ * Repeatedly ends the database connections of the service, each time after it has recovered.
  *
  * @returns Number of connections that ended, and the durations of the recoveries in milliseconds.
  */
@@ -97,7 +97,10 @@ async function endConnections(
   return { ended, recoveries };
 }
 
-/** Waits until the next change is acknowledged. @returns Milliseconds, at most about four times `RECOVERY_MS`. */
+/**
+ * Waits until the next change is acknowledged. @returns Duration of the wait in milliseconds, at most about four times
+ * `RECOVERY_MS`.
+ */
 async function recovery(crowd: Crowd): Promise<number> {
   const [startedAt, before] = [performance.now(), acknowledgedBy(crowd)];
   await eventually(() => acknowledgedBy(crowd) > before, 4 * RECOVERY_MS);

@@ -6,8 +6,8 @@ import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
 
 /**
- * Renders hostile markup, and checks the HTML with an independent parser: text of the source never becomes markup, and no
- * link leads to a script.
+ * Renders hostile Markdown texts, and checks the HTML with an independent parser. Text of the source must never become markup,
+ * and no link may lead to a script.
  *
  * @param texts Number of texts.
  */
@@ -40,7 +40,7 @@ function tryRender(source: string, i: number): string | undefined {
     };
     return renderMessage(source, directory, options).html;
   } catch (error) {
-    // The error has a cause if the renderer itself failed.
+    // `cause` is set if the renderer itself failed.
     if (error instanceof UnrenderableError && error.cause === undefined) return undefined;
     throw error;
   }

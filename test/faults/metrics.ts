@@ -2,7 +2,7 @@ import { METRICS } from '../helpers/process.ts';
 
 export const MIB = 2 ** 20;
 
-/** Metrics of a node, by name. A metric that the node does not export is NaN. */
+/** Functions that return metrics of a node by name. The value of a metric that the node does not export is NaN. */
 export interface Metrics {
   readonly shown: (name: string) => number;
   /** Returns the sum of a metric over all label values. */

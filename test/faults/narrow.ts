@@ -20,7 +20,10 @@ import { type Outcome, some, without } from './outcome.ts';
 import { Client, type QueueStart } from './requests.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/** Kinds of selective queues: registration options, and the SQL condition for the events that match. */
+/**
+ * Kinds of selective queues, which match only some events. Each has registration options, and the SQL condition for the events
+ * that match.
+ */
 const KINDS = {
   'a narrow': {
     options: { event_types: ['message'], narrow: [['topic', 'wanted']] },
@@ -31,21 +34,21 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 const ALL_KINDS = Object.keys(KINDS) as Kind[];
 
-/** Number of users for each kind of queue. Each user has one queue for each transport. */
+/** Number of users who read queues of each kind. Each user has one queue for each transport. */
 const READERS_OF_KIND = 2;
 /**
- * Number of events after which the pattern of matching events repeats. Events at the boundaries of batched reads match, and the
- * last events of each repetition.
+ * Number of events after which the pattern of matching events repeats. The events at the boundaries of batched reads match, and
+ * so do the last events of each repetition.
  */
 const EVERY = 10_000;
-/** Numbers of events after which a batched read can end: by its limit of rows, and by its limit of ids. */
+/** Numbers of events after which a batched read of the log can end: by its limit of rows, and by its limit of ids. */
 const EDGES = [1_000, 4_000];
-/** Offsets around a boundary. The kinds of queues match at alternate offsets. */
+/** Offsets from a boundary at which events match, alternately for each kind of queue. */
 const SIDES = [-2, -1, 0, 1];
-/** Number of messages in a page. */
+/** Number of messages in a page that a client reads. */
 const MESSAGES = 50;
 const PATIENCE_MS = 180_000;
-/** Pause between actions in the organization while its queues catch up, in milliseconds. */
+/** Pause between two actions in the organization while its queues catch up, in milliseconds. */
 const PAUSE_MS = 300;
 
 /** A queue with a backlog of unread events, and the user and transport that read it. */
@@ -56,7 +59,7 @@ interface Late {
   readonly queue: QueueStart;
 }
 
-/** A client that causes events of each kind. */
+/** A client that acts in the organization and so causes events of every kind. */
 class Doer {
   readonly #client: Client;
   #done = 0;
@@ -77,27 +80,30 @@ class Doer {
   }
 }
 
-/** Returns the ids of the events after a position that a queue of this kind must receive, in ascending order. */
-async function dueAfter(db: pg.Client, realmId: number, { kind, after }: { kind: Kind; after: number }) {
+/** Returns the ids of the events after a position that a queue of a kind must receive, in ascending order. */
+async function dueAfter(db: pg.Client, organizationId: number, { kind, after }: { kind: Kind; after: number }) {
   const { rows } = await db.query<{ id: number }>(
     `SELECT id::float8 AS id FROM event WHERE realm_id = $1 AND id > $2 AND ${KINDS[kind].due} ORDER BY id`,
-    [realmId, after],
+    [organizationId, after],
   );
   return rows.map(({ id }) => id);
 }
 
-/** Returns the positions of a kind's events among each `EVERY` events. */
+/** Returns the positions at which events match a kind of queue, within each `EVERY` events. */
 function placesOf(kind: number): number[] {
   const kinds = ALL_KINDS.length;
   const around = EDGES.flatMap((edge) => SIDES.filter((_, i) => i % kinds === kind).map((side) => edge + side));
   return [...around, EVERY - 1 - kind];
 }
 
-/** Registers queues of all kinds over all transports, then adds events to the log, most of which the queues do not match. */
+/**
+ * Registers queues of all kinds over all transports. Then adds very many events to the log, most of which the queues do not
+ * match.
+ */
 async function fallBehind(
   url: string,
   db: pg.Client,
-  { realmId, owner, members }: OtherOrganization,
+  { organizationId, owner, members }: OtherOrganization,
   backlog: number,
 ): Promise<Late[]> {
   const sender = await SequentialSender.start(url, owner);
@@ -113,7 +119,7 @@ async function fallBehind(
   const idOf = async (due: string) => {
     const { rows } = await db.query<{ id: number }>(
       `SELECT max(id)::float8 AS id FROM event WHERE realm_id = $1 AND ${due}`,
-      [realmId],
+      [organizationId],
     );
     return rows[0]?.id ?? 0;
   };
@@ -131,12 +137,14 @@ async function fallBehind(
       late.push({ kind, person, transport, queue: await client.register(KINDS[kind].options) });
     client.close();
   }
-  await lengthenLog((sql, values) => db.query(sql, [...values]), realmId, { count: backlog, of: copied });
+  await lengthenLog((sql, values) => db.query(sql, [...values]), organizationId, { count: backlog, of: copied });
   await db.query('VACUUM ANALYZE event');
   return late;
 }
 
-/** Reads pages of messages for `seconds`. Each queue in `late` has one client, which signs in as the owner of the queue. */
+/**
+ * Reads pages of messages for `seconds` seconds. Each queue in `late` has one client, which signs in as the owner of the queue.
+ */
 async function readPages(url: string, late: readonly Late[], seconds: number): Promise<void> {
   const endsAt = performance.now() + seconds * 1_000;
   await Promise.all(
@@ -150,11 +158,11 @@ async function readPages(url: string, late: readonly Late[], seconds: number): P
 }
 
 /** Compares the events that the listeners received with the events that each queue matches. */
-async function compareAll(db: pg.Client, realmId: number, heard: readonly { late: Late; listener: Listener }[]) {
+async function compareAll(db: pg.Client, organizationId: number, heard: readonly { late: Late; listener: Listener }[]) {
   const violations: string[] = [];
   const broken: Broken[] = [];
   for (const { late, listener } of heard) {
-    const due = await dueAfter(db, realmId, { kind: late.kind, after: late.queue.startId });
+    const due = await dueAfter(db, organizationId, { kind: late.kind, after: late.queue.startId });
     const found = await compareWithDue(listener, due);
     violations.push(...found.map((what) => `${late.kind}: ${what}`));
     const lost = without(due, listener.received.ids).length;
@@ -165,7 +173,7 @@ async function compareAll(db: pg.Client, realmId: number, heard: readonly { late
 
 /**
  * Reconnects selective queues at the same time, after very many events that they do not match. Each queue must receive its
- * events once, in order and soon. Another organization at the node must not be affected.
+ * matching events once, in order and soon. Another organization at the node must not be affected.
  *
  * @param backlog Number of unread events.
  */
@@ -179,11 +187,11 @@ export async function narrowTrial({
   const { server } = service;
   const { url } = server;
   const organization = await makeOrganization(server, ALL_KINDS.length * READERS_OF_KIND);
-  const { realmId, owner } = organization;
+  const { organizationId, owner } = organization;
   const neighbour = await makeNeighbour(server);
   const db = await openDatabase(service);
   const late = await fallBehind(url, db, organization, backlog);
-  // After the restart, the node has no event of the log in its memory.
+  // After the restart, the node has no event of the log in memory.
   await server.restart();
   const neighbours = await Neighbours.start(url, neighbour);
   const [sender, doer] = [await SequentialSender.start(url, owner), new Doer(url, owner)];
@@ -215,7 +223,7 @@ export async function narrowTrial({
   isOver = true;
   await acting;
   for (const one of [sender, doer, neighbours]) one.close();
-  const { violations, broken } = await compareAll(db, realmId, heard);
+  const { violations, broken } = await compareAll(db, organizationId, heard);
   await db.end();
   const sent = await withDatabase(service, (query) => compareSent(query, [sender, ...neighbours.senders]));
   const fared = faredIn([usual], [caught]);

@@ -5,12 +5,12 @@ import { NamedCounters, some } from './outcome.ts';
 import { Client, type ClientReply } from './requests.ts';
 import type { Query } from './truth.ts';
 
-/** Pause between two sends of a client of the unaffected organization, in milliseconds. */
+/** Pause between two sends of each client of the unaffected organization, in milliseconds. */
 const PAUSE_MS = 30;
 const WARM_UP_MS = 2_000;
 /**
- * Longest accepted p95 of the unaffected organization's requests, in milliseconds. Requests that wait for the affected
- * organization take longer.
+ * Longest accepted p95 of the duration of the unaffected organization's requests, in milliseconds. Requests that wait for the
+ * affected organization take longer.
  */
 export const MOST_MS = 2_500;
 
@@ -21,14 +21,14 @@ export class SequentialSender {
   readonly #client: Client;
   readonly channelId: number;
   readonly #more: string;
-  /** Number of requests by status and error code: "200", "503 REQUEST_TIMEOUT", … */
+  /** Numbers of requests by their result, which is a status and error code: "200", "503 REQUEST_TIMEOUT", … */
   readonly ends = new NamedCounters();
   readonly failures: string[] = [];
   /** Duration of each answered request, in milliseconds. */
   took: number[] = [];
   /** Time of each acknowledgement, by `performance.now()`. */
   readonly acknowledgedAt: number[] = [];
-  /** Contents of messages that were acknowledged. `refused` has the contents of messages that the service refused. */
+  /** Contents of the messages that the service acknowledged. `refused` has the contents of those that it refused. */
   readonly acknowledged: string[] = [];
   readonly refused: string[] = [];
   done = 0;
@@ -58,7 +58,7 @@ export class SequentialSender {
   }
 
   async edit(messageId: number): Promise<void> {
-    // `compareSent` finds the message by the beginning of its content, which this edit keeps.
+    // `compareSent` finds the message by the beginning of its content, which this edit does not change.
     const content = `${this.acknowledged.at(-1)} As of ${this.done}`;
     await this.#note(() => this.#client.rest('PATCH', `/messages/${messageId}`, { content }));
   }
@@ -89,7 +89,7 @@ export class SequentialSender {
   }
 }
 
-/** Compares the messages in the database with the acknowledgements and refusals that the senders received. */
+/** Compares the messages in the database with the acknowledgements and refusals of the senders' requests. */
 export async function compareSent(query: Query, senders: readonly SequentialSender[]): Promise<Broken> {
   const rows = (await query(
     `SELECT substring(content FROM '^sent \\d+\\.') AS content, id::float8 AS id FROM message
@@ -110,7 +110,10 @@ export async function compareSent(query: Query, senders: readonly SequentialSend
   );
 }
 
-/** Returns a sentence for each kind of broken guarantee. @param what Plural noun for the sent objects, for the report. */
+/**
+ * Returns a sentence for each kind of violation with a number above 0. @param what Plural noun for the sent objects, for the
+ * report.
+ */
 export const brokenBy = ({ lost, repeated, outOfOrder, refusedButDone }: Broken, what = 'messages'): string[] => [
   ...(lost > 0 ? [`${lost} ${what} were acknowledged but are missing`] : []),
   ...(repeated > 0 ? [`${repeated} ${what} exist more than once`] : []),
@@ -118,11 +121,11 @@ export const brokenBy = ({ lost, repeated, outOfOrder, refusedButDone }: Broken,
   ...(refusedButDone > 0 ? [`${refusedButDone} ${what} were refused but exist`] : []),
 ];
 
-/** Options of a trial that also measures an organization that its fault must not affect. */
+/** Options of a trial that also measures an organization which the fault must not affect. */
 export interface WatchedTrial {
   readonly databaseServer: string;
   /**
-   * Duration of the measurement before the fault, in seconds. Also of the measurement during the fault, unless that ends by
+   * Duration of the measurement before the fault, in seconds. The measurement during the fault is as long, unless it ends by
    * itself.
    */
   readonly seconds: number;
@@ -130,20 +133,20 @@ export interface WatchedTrial {
   readonly isTimed: boolean;
 }
 
-/** Returns how often each result of a request occurred, over several senders. */
+/** Returns how often each result of a request occurred, over all senders. */
 export function endsOf(senders: readonly SequentialSender[]): NamedCounters {
   const ends = new NamedCounters();
   for (const sender of senders) ends.take(sender.ends);
   return ends;
 }
 
-/** Measurements of sends during a period, in milliseconds. */
+/** Durations of sends during a period, in milliseconds. */
 export interface Spell {
-  /** Duration of each send, in milliseconds. */
+  /** Durations of all sends. */
   readonly took: readonly number[];
   /** Longest time without an acknowledgement, in milliseconds. */
   readonly gap: number;
-  /** Beginning and end, by `performance.now()`. */
+  /** Beginning (`since`) and end (`until`) of the period, by `performance.now()`. */
   readonly since: number;
   readonly until: number;
 }
@@ -162,8 +165,8 @@ export const faredIn = (before: readonly Spell[], meanwhile: readonly Spell[]): 
 });
 
 /**
- * An independent service on the same machine. When it is killed and started, this affects other services only through the load
- * on the machine. It is the baseline for trials that kill the tested service.
+ * An independent service on the same machine. Killing and starting it affects other services only through the load on the
+ * machine. It is the baseline for trials that kill the tested service.
  */
 export class Stranger implements AsyncDisposable {
   readonly #service: DemoService;
@@ -187,7 +190,7 @@ export class Stranger implements AsyncDisposable {
   }
 }
 
-/** Measures the unaffected organization while an independent service is killed and restarted, `times` times. */
+/** Measures the unaffected organization while the process of an independent service is killed and restarted, `times` times. */
 export async function besideStranger(
   neighbours: Neighbours,
   databaseServer: string | undefined,
@@ -200,8 +203,8 @@ export async function besideStranger(
 }
 
 /**
- * Another organization on a running node, which the fault must not affect. Three senders send continuously, and /readyz is
- * polled.
+ * Another organization on a running node, which the fault must not affect. Three senders send continuously, and a client polls
+ * /readyz.
  */
 export class Neighbours {
   readonly #url: string;
@@ -287,7 +290,7 @@ export const delaysOf = (
 /** Formats a duration in milliseconds, rounded. */
 export const ms = (time: number): string => `${Math.round(time)} ms`;
 
-/** Returns the measurements of the unaffected organization, for the `facts` of a trial's outcome. */
+/** Returns the measurements of the unaffected organization as text, for the `facts` of a trial's outcome. */
 export const neighbourFigures = (neighbours: Neighbours, { before, meanwhile }: Fared) => ({
   "neighbours' p95": `${ms(before)} before, ${ms(meanwhile)} meanwhile`,
   'sends of neighbours': neighbours.ends.toString(),

@@ -3,11 +3,11 @@ import type { Felt } from './felt.ts';
 /** Result of a trial. */
 export interface Outcome {
   readonly trial: string;
-  /** Counts and durations by name: how often the fault happened, how much was written and received. */
+  /** Counts and durations by name, for example how often the fault happened and how many changes were made. */
   readonly facts: Readonly<Record<string, number | string>>;
   /** One sentence for each broken guarantee. */
   readonly violations: readonly string[];
-  /** Rows of this trial in the table of all faults. */
+  /** Rows that this trial adds to the table of all faults. */
   readonly felt?: readonly Felt[];
 }
 
@@ -19,12 +19,12 @@ export class NamedCounters {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + count);
   }
 
-  /** Adds all counts of another object to those of this one. */
+  /** Adds all counts of another `NamedCounters` object to the counts of this one. */
   take(other: NamedCounters): void {
     for (const [name, count] of other.#counts) this.add(name, count);
   }
 
-  /** Returns each name once, with its count if that is more than one. */
+  /** Returns each name once, followed by its count if the count is more than one. */
   get lines(): string[] {
     return [...this.#counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
   }
@@ -36,7 +36,7 @@ export class NamedCounters {
   }
 }
 
-/** Returns the first `limit` items as text. If there are more, adds the total number. */
+/** Returns the first `limit` items as text. If there are more, appends the total number. */
 export function some(items: Iterable<unknown>, limit = 5): string {
   const all = [...items];
   return all.slice(0, limit).join(', ') + (all.length > limit ? `, … (${all.length})` : '');

@@ -9,15 +9,18 @@ import type { Fared } from './felt.ts';
 import { faredIn, type Neighbours, type Spell } from './neighbours.ts';
 import { hostHeader } from './requests.ts';
 
-/** Duration of one burst of requests, in seconds. After each burst, the amount of work done so far is checked. */
+/**
+ * Duration of one burst of requests, in seconds. After each burst, the amount of work done so far is compared with the intended
+ * amount.
+ */
 const STRETCH_SECONDS = 0.1;
 /**
- * Longest duration of the plain work, as a multiple of the load's duration. On a busy machine, it may never use as much CPU
- * time as the load did.
+ * Longest duration of the plain work, as a multiple of the load's duration. The limit is needed because on a busy machine the
+ * plain work may never use as much CPU time as the load.
  */
 const MOST_TIMES = 4;
 
-/** CPU time of a node that a load took, and the duration of the load. */
+/** CPU time that a load used on a node, and the duration of the load. */
 export interface Taken {
   /** CPU time in seconds. */
   readonly cpuSeconds: number;
@@ -31,7 +34,7 @@ export interface Taken {
 export interface Compared {
   readonly before: Spell;
   readonly meanwhile: Spell;
-  /** Resources that the load used. */
+  /** Resources that the load (`meanwhile`) used. */
   readonly taken: Taken;
 }
 
@@ -42,7 +45,7 @@ export function plainRequest({ port, url }: ServerProcess, person: Person): Buff
   return requestBytes({ method: 'GET', path: '/api/v1/users/me', port, headers });
 }
 
-/** Returns the measurements of the unaffected organization over several rounds. */
+/** Returns the measurements of the unaffected organization over several comparisons with plain work. */
 export const faredBeside = (rounds: readonly Compared[]): Fared =>
   faredIn(
     rounds.map(({ before }) => before),
@@ -50,7 +53,7 @@ export const faredBeside = (rounds: readonly Compared[]): Fared =>
   );
 
 /**
- * Simple requests to a node, sent by the organization that causes a load. They are the baseline for the effect of a load on
+ * Simple requests to a node, sent by the organization that causes a load. They are the baseline for the effect of that load on
  * other organizations. A node has one event loop, so each request waits for all work before it, of any kind. A load may
  * therefore delay other organizations as much as simple requests that use the same CPU time, but not more.
  */
@@ -59,15 +62,15 @@ export class PlainWork implements AsyncDisposable {
   readonly #server: ServerProcess;
   readonly #requests: readonly Buffer[];
 
-  /** @param requests One request for each client, which repeats it after each answer. */
+  /** @param requests One request for each client. The client repeats its request after each answer. */
   constructor(server: ServerProcess, requests: readonly Buffer[]) {
     this.#server = server;
     this.#requests = requests;
   }
 
   /**
-   * Measures the unaffected organization during a load, then during simple requests that use the same CPU time. These are sent
-   * as early as possible within a period as long as the load.
+   * Measures the unaffected organization during a load, then during simple requests that use the same CPU time. The simple
+   * requests are sent at the beginning of a period as long as the load.
    */
   async beside(neighbours: Neighbours, load: () => Promise<unknown>): Promise<Compared> {
     const { meanwhile, taken } = await this.weigh(neighbours, load);
@@ -85,14 +88,14 @@ export class PlainWork implements AsyncDisposable {
     return { meanwhile, taken: { cpuSeconds: this.#cpuSeconds - before, seconds } };
   }
 
-  /** Takes CPU time of the node for `seconds` seconds, evenly, at the average rate of a load. */
+  /** Makes the node use CPU time for `seconds` seconds, at the average rate of a load, by simple requests. */
   async asMuch(taken: Taken, seconds: number): Promise<void> {
     const before = this.#cpuSeconds;
     const share = taken.cpuSeconds / taken.seconds;
     await this.#spread(seconds, (elapsed) => this.#cpuSeconds - before < share * elapsed);
   }
 
-  /** Sends `perSecond` requests a second, evenly, for `seconds` seconds. */
+  /** Sends `perSecond` requests a second, at even intervals, for `seconds` seconds. */
   async asMany(perSecond: number, seconds: number): Promise<void> {
     await this.#spread(seconds, (elapsed, answers) => answers < perSecond * elapsed);
   }
@@ -121,7 +124,7 @@ export class PlainWork implements AsyncDisposable {
     }
   }
 
-  /** Sends requests for `STRETCH_SECONDS`. @returns Number of answers. */
+  /** Sends requests for `STRETCH_SECONDS`. @returns Number of answers received. */
   async #stretch(): Promise<number> {
     const { port } = this.#server;
     const { answers } = await this.#generator.ask('load', {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Folder of PostgreSQL's server programs, in the usual locations of packages. Undefined if none is installed. */
+/** Folder of PostgreSQL's server programs, among the locations that packages usually use. Undefined if none is installed. */
 const FOLDER = ['18', '17', '16', '15']
   .flatMap((version) => [`/usr/lib/postgresql/${version}/bin`, `/usr/pgsql-${version}/bin`])
   .find((folder) => existsSync(join(folder, 'initdb')));
@@ -16,8 +16,8 @@ export function postgresProgram(name: string): string {
 }
 
 /**
- * Options of a child process: the user who runs PostgreSQL's programs. If this process runs as root, that user is "postgres",
- * because the programs refuse to run as root.
+ * Options of a child process that set its user. If this process runs as root, the child runs as "postgres", because
+ * PostgreSQL's programs refuse to run as root.
  */
 export interface Owner {
   readonly uid?: number;

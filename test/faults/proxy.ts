@@ -4,15 +4,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A TCP proxy that cuts connections while the server sends an answer. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Number of connections cut so far. */
+  /** Number of connections that the proxy has cut so far. */
   readonly cuts: number;
 }
 
 /**
  * Starts a proxy.
  *
- * @param cuts Numbers of bytes from the server after which a connection is closed on both ends, in order of acceptance.
- * Connections after the last entry are not cut.
+ * @param cuts Number of bytes from the server after which each connection is closed at both ends. The first entry applies to
+ * the first accepted connection. Connections after the last entry are not cut.
  */
 export async function startProxy(targetPort: number, cuts: readonly number[]): Promise<CuttingProxy> {
   const open = new Set<Socket>();
@@ -60,12 +60,12 @@ export async function startProxy(targetPort: number, cuts: readonly number[]): P
   };
 }
 
-/** A TCP proxy whose target can be changed, like an address that moves from one machine to another. */
+/** A TCP proxy whose target can be changed. It simulates an address that moves from one machine to another. */
 export interface Switch extends AsyncDisposable {
   readonly port: number;
-  /** Sets the target of new connections. Existing connections keep theirs. */
+  /** Sets the target of new connections. Existing connections stay connected to the previous target. */
   turn(targetPort: number): void;
-  /** Stops forwarding on existing connections permanently, and on new ones until `turn` is called. */
+  /** Stops forwarding permanently on existing connections, and on new connections until `turn` is called. */
   fallSilent(): void;
 }
 
@@ -78,7 +78,7 @@ export async function startSwitch(targetPort: number): Promise<Switch> {
     const line = {
       isSilent,
       close() {
-        // A silent connection does not forward the end of the connection either.
+        // A silent connection does not forward that the other end has closed it.
         if (line.isSilent && client.writable) return;
         open.delete(line);
         client.destroy();

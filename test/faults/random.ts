@@ -1,7 +1,9 @@
-/** A generator of numbers from 0 to below 1. The sequence depends only on the seed. */
+/**
+ * A function that returns the next number of a pseudorandom sequence, from 0 to below 1. The sequence depends only on the seed.
+ */
 export type Random = () => number;
 
-/** Returns a Mulberry32 generator: small, and random enough to place cuts and delays. */
+/** Returns a Mulberry32 generator. It is small, and random enough to choose positions of cuts and lengths of delays. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -1,17 +1,18 @@
-// Clients that register concurrently, in a separate process, because parsing the responses takes CPU time as well.
+// Clients that register event queues concurrently. They run in a separate process, because parsing the responses takes CPU
+// time.
 import { gunzipSync } from 'node:zlib';
 import { RawHttp } from '../bench/raw-http.ts';
 import { work } from '../bench/workers.ts';
 import type { Json } from '../helpers/http.ts';
 
-/** Timeout of a registration, in milliseconds. Typical clients wait less long. */
+/** Timeout of a registration, in milliseconds. Typical clients have a shorter timeout. */
 const PATIENCE_MS = 30_000;
 
-/** Result of a registration. */
+/** Result of one client's registration. */
 export interface Registration {
-  /** Index among the concurrent registrations. */
+  /** Index of the client among the clients that register concurrently. */
   readonly place: number;
-  /** Status and error code: "200", "503 REQUEST_TIMEOUT", … */
+  /** Status and error code of the response: "200", "503 REQUEST_TIMEOUT", … */
   readonly end: string;
   /** Duration in milliseconds. */
   readonly took: number;
@@ -24,11 +25,11 @@ export interface Snapshot {
   readonly place: number;
   readonly queueId: string;
   readonly lastEventId: number;
-  /** Names of the requested users, from the list of all users. */
+  /** Names of the requested users by id, from the list of all users in the response. */
   readonly names: ReadonlyMap<number, string>;
 }
 
-/** Responses that have not been parsed yet. */
+/** Bodies of responses that have not been parsed yet. */
 let answers: { readonly place: number; readonly body: Buffer; readonly isCompressed: boolean }[] = [];
 
 async function registerOnce(port: number, request: Buffer, place: number): Promise<Registration> {
@@ -50,12 +51,12 @@ async function registerOnce(port: number, request: Buffer, place: number): Promi
 }
 
 export const tasks = {
-  /** Registers with all requests concurrently, and stores the responses until `read` parses them. */
+  /** Sends all registration requests concurrently, and stores the responses until `read` parses them. */
   register({ port, requests }: { port: number; requests: readonly Buffer[] }): Promise<Registration[]> {
     return Promise.all(requests.map((request, place) => registerOnce(port, request, place)));
   },
 
-  /** Parses the stored responses. @param userIds Users whose names are returned. */
+  /** Parses the stored responses. @param userIds Ids of the users whose names are returned. */
   read({ userIds }: { userIds: readonly number[] }): Snapshot[] {
     const wanted = new Set(userIds);
     const read = answers.map(({ place, body, isCompressed }) => {

@@ -11,14 +11,14 @@ import type { Registration, tasks as registrantTasks, Snapshot } from './registr
 import { Client } from './requests.ts';
 import { openDatabase, type Query, withDatabase } from './truth.ts';
 
-/** Number of concurrent registrations. */
+/** Number of clients that register concurrently. */
 const CLIENTS = 20;
-/** Number of users who are renamed in addition to those who register. */
+/** Number of users who are renamed in addition to the users who register. */
 const OTHERS = 5;
 const RENAME_EVERY_MS = 200;
-/** Status and error code of a registration that waited too long in the service. */
+/** Status and error code of a registration that the service refused because it waited too long. */
 const COME_AGAIN = '503 REQUEST_TIMEOUT';
-/** Shortest duration of a round, in milliseconds. */
+/** Shortest duration of a round of registrations, in milliseconds. */
 const ROUND_MS = 5_000;
 
 /** A change of a user's name, from the event log. */
@@ -65,13 +65,13 @@ class Renamer {
   }
 }
 
-/** The names that a client has received at the end, from its registration and from the events after it. */
+/** Names of users as a client has them in the end: from its registration and from the events after it. */
 interface FinalNames extends Snapshot {
   /** Ids of the rename events that the client received after its registration, in order of arrival. */
   readonly received: readonly number[];
 }
 
-/** Reads a queue to its end. @returns The snapshot with the ids of the events read. */
+/** Reads all events of a queue. @returns The snapshot with the ids of these events. */
 async function readQueue(client: Client, snapshot: Snapshot): Promise<FinalNames> {
   const received: number[] = [];
   for (let at = snapshot.lastEventId; ; ) {
@@ -86,7 +86,7 @@ async function readQueue(client: Client, snapshot: Snapshot): Promise<FinalNames
   }
 }
 
-/** Counts the contradictions between the names that a client has received and the renames in the log. */
+/** Counts the differences between the names that a client has in the end and the renames in the log. */
 function brokenFor(
   { lastEventId, names, received }: FinalNames,
   renames: readonly Rename[],
@@ -97,7 +97,7 @@ function brokenFor(
   const state = new Map(first);
   for (const { id, userId, name } of renames) if (id <= lastEventId) state.set(userId, name);
   const wrong = [...state].filter(([userId, name]) => names.get(userId) !== name).map(([userId]) => userId);
-  // The snapshot already contains the new name, although the event of the rename is delivered after it.
+  // A snapshot can contain the new name although the event about the rename is delivered after the snapshot.
   const early = wrong.filter((userId) => due.some((one) => one.userId === userId && one.name === names.get(userId)));
   return {
     lost: wrong.length - early.length + due.filter(({ id }) => !known.has(id)).length,
@@ -107,16 +107,16 @@ function brokenFor(
   };
 }
 
-async function readRenames(query: Query, realmId: number): Promise<Rename[]> {
+async function readRenames(query: Query, organizationId: number): Promise<Rename[]> {
   const rows = await query(
     `SELECT id::float8 AS id, (payload->'person'->>'user_id')::int AS "userId", payload->'person'->>'full_name' AS name
      FROM event WHERE realm_id = $1 AND type = 'realm_user' AND payload->'person' ? 'full_name' ORDER BY event.id`,
-    [realmId],
+    [organizationId],
   );
   return rows as unknown as Rename[];
 }
 
-/** Compares the renames in the log with the answers to them. */
+/** Compares the renames in the log with the responses to the rename requests. */
 function brokenOf({ acknowledged, refused }: Renamer, renames: readonly Rename[]): Broken {
   const names = renames.map(({ name }) => name);
   const logged = new Set(names);
@@ -134,33 +134,36 @@ const misfitsBy = ({ lost, repeated, outOfOrder }: Broken): string[] => [
   ...(outOfOrder > 0 ? [`${outOfOrder} names arrived after later ones`] : []),
 ];
 
-/** The users who register and the users who are renamed, with their organization. */
+/** The organization of the trial, with the users who register and the users who are renamed. */
 interface Ground {
-  readonly realmId: number;
+  readonly organizationId: number;
   readonly owner: Person;
   readonly people: readonly Person[];
-  /** Original names of all users who are renamed. Users who register are renamed, too. */
+  /** Original names, by user id, of all users who are renamed. Users who register are renamed, too. */
   readonly names: ReadonlyMap<number, string>;
 }
 
-/** Creates the organization. The number of channels scales with the number of users. */
+/** Creates the organization of the trial. The number of channels scales with the number of users. */
 async function makeGround(service: DemoService, users: number): Promise<Ground> {
   const scale = users / LARGE.users;
   const [channels, subscriptions] = [LARGE.channels * scale, LARGE.subscriptions * scale];
   const db = await openDatabase(service);
-  const { realmId, owner } = await makeOrganization({ db, service }, { ...LARGE, users, channels, subscriptions });
+  const { organizationId, owner } = await makeOrganization(
+    { db, service },
+    { ...LARGE, users, channels, subscriptions },
+  );
   const { rows } = await db.query<{ id: number; email: string; full_name: string }>(
     `SELECT id, email, full_name FROM user_account WHERE realm_id = $1 AND role = 400 AND bot_type IS NULL
      ORDER BY id LIMIT $2`,
-    [realmId, CLIENTS + OTHERS],
+    [organizationId, CLIENTS + OTHERS],
   );
   const keyed = await giveKeys(db, rows.slice(0, CLIENTS));
   await db.end();
   const people = keyed.map(({ id, basic }): Person => ({ ...owner, role: 'member', userId: id, basic }));
-  return { realmId, owner, people, names: new Map(rows.map(({ id, full_name }) => [id, full_name])) };
+  return { organizationId, owner, people, names: new Map(rows.map(({ id, full_name }) => [id, full_name])) };
 }
 
-/** Clients that register, in a separate process, and the results of their registrations. */
+/** Clients that register in a separate process, and the results of their registrations. */
 class Registrants implements AsyncDisposable {
   readonly #worker = new Worker<typeof registrantTasks>(`${import.meta.dirname}/registrants.ts`);
   readonly #port: number;
@@ -185,14 +188,13 @@ class Registrants implements AsyncDisposable {
   }
 
   /**
-   * Parses the stored responses. This is not done immediately, because it would take CPU time while the unaffected organization
-   * is measured.
+   * Parses the stored responses. Call it after the unaffected organization has been measured, because parsing takes CPU time.
    */
   async read(): Promise<void> {
     this.snapshots.push(...(await this.#worker.ask('read', { userIds: this.#userIds })));
   }
 
-  /** Returns the names that each client has received after it has read its queue to the end. */
+  /** Returns the names that each client has after it has read all events of its queue. */
   async known(url: string, people: readonly Person[]): Promise<FinalNames[]> {
     const clients = people.map((person) => new Client(url, person));
     const known = await Promise.all(this.snapshots.map((one) => readQueue(clients[one.place] as Client, one)));
@@ -232,8 +234,8 @@ class Registrants implements AsyncDisposable {
 
 /**
  * Registers many clients of a large organization concurrently, in several rounds, while users are renamed. Each client must
- * receive the complete state, which must match the event position in the same response. They may slow down another organization
- * on the same node only as much as simple requests (`PlainWork`) do that use the same CPU time.
+ * receive the complete state, which must match the event position in the same response. The registrations may slow down another
+ * organization on the same node only as much as simple requests (`PlainWork`) that use the same CPU time.
  */
 export async function registrationsTrial({
   databaseServer,
@@ -267,7 +269,7 @@ export async function registrationsTrial({
   const known = await registrants.known(url, ground.people);
   for (const one of [owner, neighbours]) one.close();
   const { renames, sent } = await withDatabase(service, async (query) => ({
-    renames: await readRenames(query, ground.realmId),
+    renames: await readRenames(query, ground.organizationId),
     sent: await compareSent(query, neighbours.senders),
   }));
   const misfits = addUp(known.map((one) => brokenFor(one, renames, ground.names)));

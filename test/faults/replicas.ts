@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 const START_MS = 30_000;
 
-/** Server configuration without fsync, because the trials share a disk and do not test the loss of the machine. */
+/** PostgreSQL server configuration. It disables fsync, because all trials share a disk and do not test power failures. */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -22,7 +22,7 @@ dynamic_shared_memory_type = mmap
 max_connections = 60
 `;
 
-/** A separate PostgreSQL server with its own folder. */
+/** A PostgreSQL server with a data folder of its own. */
 class DatabaseServer {
   readonly port: number;
   readonly #folder: string;
@@ -108,9 +108,7 @@ class DatabaseServer {
     return standby;
   }
 
-  /**
-   * Sends a signal to all processes of the server, first to the postmaster, because the postmaster forks all other processes.
-   */
+  /** Sends a signal to all processes of the server. The postmaster gets it first, because it forks all other processes. */
   #signal(signal: NodeJS.Signals): void {
     const children = readFileSync(`/proc/${this.#pid}/task/${this.#pid}/children`, 'utf8').trim().split(' ');
     for (const pid of [this.#pid, ...children.filter(Boolean).map(Number)]) process.kill(pid, signal);

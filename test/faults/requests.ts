@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from './demo.ts';
 
-/** Timeout of a request, in milliseconds. Every answer that is not lost arrives sooner. */
+/** Timeout of a request, in milliseconds. Every answer arrives sooner, unless it is lost. */
 const PATIENCE_MS = 20_000;
 
 export class ClientReply {
@@ -14,7 +14,7 @@ export class ClientReply {
     this.bytes = bytes;
   }
 
-  /** Returns the parsed body, which is parsed again on each access. Undefined if it is not JSON. */
+  /** Parses the body as JSON, again on each access. Undefined if it is not JSON. */
   get body(): Json {
     try {
       return JSON.parse(this.bytes.toString('utf8'));
@@ -45,9 +45,9 @@ export class SilenceError extends Error {
 
 interface Sent {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path from the root. */
+  /** Path of the URL, from the root. */
   readonly path: string;
-  /** Query parameters of a GET, otherwise form fields. Values that are not strings are sent as JSON. */
+  /** Query parameters of a GET request, otherwise form fields. Values that are not strings are sent as JSON. */
   readonly params?: Readonly<Record<string, unknown>>;
   /** JSON body, instead of `params`. */
   readonly json?: unknown;
@@ -77,8 +77,8 @@ export class Client {
   /**
    * Sends a request and reads the whole answer.
    *
-   * @throws {CutOffError} If the connection ends first.
-   * @throws {SilenceError} If neither arrives within `patienceMs`.
+   * @throws {CutOffError} If the connection ends before the answer is complete.
+   * @throws {SilenceError} If neither happens within `patienceMs`.
    */
   send({ method, path, params = {}, json, patienceMs = PATIENCE_MS }: Sent): Promise<ClientReply> {
     const form = new URLSearchParams(
@@ -125,7 +125,7 @@ export class Client {
     return this.send({ method: 'POST', path: '/graphql', json: { query, variables } });
   }
 
-  /** Sends a REST request that must succeed. @returns The body. @throws {Error} If the status is not 200. */
+  /** Sends a REST request that must succeed. @returns The response body. @throws {Error} If the status is not 200. */
   async ask(method: Sent['method'], path: string, params: Readonly<Record<string, unknown>> = {}): Promise<Json> {
     const { status, body } = await this.rest(method, path, params);
     if (status !== 200) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(body)}`);

@@ -13,20 +13,22 @@ import { Client } from './requests.ts';
 import { compareWithTruth, withDatabase } from './truth.ts';
 
 const BEGINS = 'new event log epoch';
-/** Number of events before a back-up, and between the back-up and the restore. The larger number is used after the restore. */
+/**
+ * `FEW`: number of events before a back-up, and again between the back-up and the restore. `MORE`: number after the restore.
+ */
 const [FEW, MORE] = [3, 6];
-/** Longest time until a running node detects the restore, in milliseconds. */
+/** Longest accepted time until a running node detects the restore, in milliseconds. */
 const NOTICE_MS = 15_000;
-/** Duration of writing before and after a promotion, in milliseconds. */
+/** Duration of writing before a promotion, and again after it, in milliseconds. */
 const WRITING_MS = 3_000;
 
 const begunBy = (server: ServerProcess): number => server.log().split(BEGINS).length - 1;
 
-/** A client that existed before the back-up and reconnects after the restore. */
+/** A client that has received events before the restore of a back-up, and reconnects after the restore. */
 class Returning {
   readonly #person: Person;
   #url: string;
-  /** `known` is a queue that the back-up contains. `later` is a queue that was created after the back-up. */
+  /** Ids of two queues. The back-up contains `known`. `later` was created after the back-up. */
   #queues: { readonly known: string; later: string } = { known: '', later: '' };
   #position = -1;
 
@@ -81,7 +83,7 @@ class Returning {
     return faults;
   }
 
-  /** Reads the queue over REST and GraphQL. @returns The error code and reason of each answer. */
+  /** Reads a queue over REST and GraphQL. @returns The error code and reason of each answer. */
   async #answers(queueId: string): Promise<{ code?: unknown; reason?: unknown }[]> {
     return this.#asking(async (client) => {
       const rest = await client.rest('GET', '/events', {
@@ -122,13 +124,14 @@ class Returning {
 }
 
 /**
- * Backs up the database, lets `returning` write, and restores the database in one way. @returns Violations, one sentence each.
+ * A procedure that backs up the database, lets `returning` write, and restores the database. @returns Violations, one sentence
+ * each.
  */
 type Way = (returning: Returning) => Promise<string[]>;
 
 /**
- * Returns the functions that restore PostgreSQL, by description. Each of them starts with the cluster as the previous one left
- * it.
+ * Returns the procedures that restore PostgreSQL, by description. Each procedure starts with the cluster in the state in which
+ * the previous one left it.
  */
 const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService): Readonly<Record<string, Way>> => {
   const began = async (what: string, before: number, count: number): Promise<string[]> => {
@@ -233,7 +236,10 @@ async function restoreCopy(): Promise<string[]> {
   }
 }
 
-/** Replaces the server with its standby while clients write and listen. The log must continue, and nothing may be lost. */
+/**
+ * Replaces the database server with its standby while clients write and listen. Event ids must continue without a gap, and no
+ * event may be lost.
+ */
 async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'facts' | 'violations'>> {
   await using service = await startDemo(cluster.url, { EVENT_QUEUE_WRITE_SECONDS: '0.5', LOG_LEVEL: 'warn' });
   const takeOver = await cluster.follow();
@@ -260,9 +266,8 @@ async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'f
 }
 
 /**
- * Restores the database from a back-up in several ways. A client that reconnects with an old queue must get an error because
- * the queue is lost, and no event id may be reused. Then promotes a standby. No client may be affected, and nothing may be
- * lost.
+ * Restores the database from a back-up by several procedures. A client that reconnects with an old queue must get an error
+ * because the queue is lost. No event id may be reused. Then promotes a standby, which must not affect clients or lose events.
  */
 export async function restoreTrial({ seed }: { seed: number }): Promise<Outcome> {
   const violations: string[] = [];

@@ -1,8 +1,10 @@
-// npm run test:faults [-- --seed=1 --only=kill,cut --small --minutes=5 --hostile-minutes=1]: causes faults of many kinds and
-// checks the guarantees of the service meanwhile.
+// npm run test:faults [-- --seed=1 --only=kill,cut --small --minutes=5 --hostile-minutes=1]: causes faults of many kinds, and
+// checks the guarantees of the service during these faults.
 import { parseArgs } from 'node:util';
 import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
+import { backupTrial } from './backup.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
+import { copyTrial } from './copy.ts';
 import { crowdTrial } from './crowd.ts';
 import { cutTrial } from './cuts.ts';
 import { dueTrial } from './due.ts';
@@ -37,7 +39,7 @@ const { values: options } = parseArgs({
 });
 const seed = Number(options.seed);
 const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
-/** Reduces a number to a tenth with --small, which only checks that the trials themselves work. */
+/** Returns a tenth of a number if --small is set, which only checks that the trials themselves work. */
 const much = (count: number) => (options.small ? Math.ceil(count / 10) : count);
 
 /** Whether durations are checked against their limits. With --small, trials are too short for a conclusive result. */
@@ -51,6 +53,8 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
   'full-embedded': () => fullTrial({ on: 'embedded', fills: much(5), seed }),
   'full-postgresql': () => fullTrial({ on: 'postgresql', fills: much(5), seed }),
+  backup: () => backupTrial({ backups: options.small ? 2 : 10, seed }),
+  copy: () => copyTrial({ databaseServer, messages: much(200_000), seed }),
   losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
   failover: () => failoverTrial({ failovers: options.small ? 2 : 6, seed }),
   stalls: () => stallTrial({ databaseServer, isTimed }),

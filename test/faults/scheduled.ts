@@ -10,26 +10,26 @@ import { between, type Random, seeded } from './random.ts';
 import { Client } from './requests.ts';
 import { type Query, withDatabase } from './truth.ts';
 
-/** Seconds over which the due times are spread. */
+/** Length of the period over which the due times are spread, in seconds. */
 const SPREAD_SECONDS = 3;
 /** Shortest time from the end of the preparations to the first due time, in milliseconds. */
 const LEAD_MS = 2_000;
-/** Timeout for the deliveries that remain after the last kill, in milliseconds. */
+/** Timeout for sending the messages that remain after the last kill, in milliseconds. */
 const CATCH_UP_MS = 120_000;
-/** Number of concurrent requests while messages are being scheduled. */
+/** Maximum number of concurrent requests while messages are being scheduled. */
 const AT_ONCE = 12;
-/** UNIX time in seconds, in the year 2096. */
+/** A due time that no trial reaches: UNIX time in seconds, in the year 2096. */
 const FAR = 4e9;
 const ARCHIVED = "Not authorized to send to channel 'doomed'";
 
-/** A scheduled message or reminder. Its text contains its number, which occurs in no other text. */
+/** A scheduled message or reminder. Its text contains its number, which no other text contains. */
 export interface Planned {
   readonly number: number;
   readonly id: number;
   readonly ownerId: number;
-  /** Whether a request has changed its due time. */
+  /** Whether a request has changed the due time. */
   readonly isMoved: boolean;
-  /** Whether its channel is archived before the due time. */
+  /** Whether the channel of the message is archived before the due time, so that sending fails. */
   readonly isDoomed: boolean;
 }
 
@@ -37,15 +37,15 @@ interface TrialOptions {
   /** PostgreSQL server, for a service with two nodes. Undefined: the embedded database, with one node that restarts. */
   readonly databaseServer: string | undefined;
   readonly messages: number;
-  /** Must be even. */
+  /** Number of kills. Must be even. */
   readonly kills: number;
   readonly seed: number;
 }
 
 /**
- * Makes many messages and reminders due at the same time, and kills some of the sending processes with kill -9 while the
- * remaining ones continue. Each message and reminder must be sent exactly once, not early and in its owner's order, or be
- * marked as failed with the reason.
+ * Makes many messages and reminders due at the same time. Kills some of the sending processes with kill -9 while the remaining
+ * ones continue. Each message and reminder must be sent exactly once, not early and in its owner's order, or be marked as
+ * failed with the reason.
  */
 export async function scheduledTrial({ databaseServer, messages, kills, seed }: TrialOptions): Promise<Outcome> {
   const random = seeded(seed);
@@ -124,7 +124,7 @@ async function plan(
     const message = { ...to, content: wordsOf(number), scheduled_delivery_timestamp: FAR };
     ids.set(number, (await clientOf(number).ask('POST', '/scheduled_messages', message)).scheduled_message_id);
   });
-  // The due time allows twice the duration of the requests so far, because setting all due times takes about as long.
+  // The due time allows twice the duration of the requests so far, because changing all due times takes about as long again.
   const dueAt = Math.ceil((Date.now() + LEAD_MS + 2 * (Date.now() - startedAt)) / 1000);
   await forEach(messages, async (number) => {
     const time = { scheduled_delivery_timestamp: dueAt + (number % SPREAD_SECONDS) };
@@ -160,13 +160,13 @@ interface Kills {
   readonly random: Random;
 }
 
-/** Kills the only node at random times, and restarts it. @returns Times at which the process was killed. */
+/** Kills the only node of a service at random times, and restarts it. @returns Times at which the process was killed. */
 async function killAlone({ server, people }: DemoService, { kills, random }: Kills): Promise<number[]> {
   const killedAt: number[] = [];
   const client = new Client(server.url, personOf(people, 'owner'));
   const { queueId, startId } = await client.register();
   let heard = startId;
-  /** Reads the events after the last ones read. @returns Whether there were any. */
+  /** Reads the events after the last one read. @returns Whether there were any. */
   const hear = async (dontBlock: boolean): Promise<boolean> => {
     const fields = { queue_id: queueId, last_event_id: heard, dont_block: dontBlock };
     const { events } = await client.ask('GET', '/events', fields);
@@ -187,7 +187,8 @@ async function killAlone({ server, people }: DemoService, { kills, random }: Kil
 }
 
 /**
- * Kills one node and shortly afterwards the other, at random times and repeatedly. In between, the second node works alone.
+ * Repeatedly kills one node and shortly afterwards the other, at random times. While the first is down, the second node works
+ * alone.
  *
  * @returns Times at which the nodes were killed.
  */
@@ -205,7 +206,7 @@ async function killBoth(
   await client.connect();
   const rounds = kills / 2;
   for (let i = 0; i < rounds; i++) {
-    // The kills are spread over the deliveries, so that deliveries remain until the last kill.
+    // Spreads the kills over the deliveries, so that some messages are still undelivered at the last kill.
     const wanted = (messages * (i + random())) / (rounds + 1);
     while ((await countDone(client)) < wanted) await sleep(10);
     const [first, second] = random() < 0.5 ? [server, other] : [other, server];
@@ -225,7 +226,7 @@ async function countDone(client: pg.Client): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** Waits until all messages and reminders are sent or failed. @returns False after `CATCH_UP_MS`. */
+/** Waits until all messages and reminders are sent or failed. @returns False if that takes longer than `CATCH_UP_MS`. */
 async function isDelivered({ server, people }: DemoService, planned: readonly Planned[]): Promise<boolean> {
   const deadline = Date.now() + CATCH_UP_MS;
   const ids = new Set(planned.map(({ id }) => id));
@@ -262,7 +263,7 @@ interface SentMessage {
   readonly sent_at: Date;
 }
 
-/** Result of comparing the planned messages with the database. */
+/** Result of the comparison of the planned messages with the database. */
 export interface Found {
   /** Times at which messages were sent, ascending, in milliseconds since the UNIX epoch. */
   readonly sentAt: readonly number[];
@@ -271,7 +272,7 @@ export interface Found {
   readonly broken: Broken;
 }
 
-/** Compares the planned messages with the tables and the log. */
+/** Compares the planned messages with the database tables and the event log. */
 export async function compare(query: Query, planned: readonly Planned[]): Promise<Found> {
   const rows = (await query(
     `SELECT id, owner_id, kind, state, failure_message, delivered_message_id::int, scheduled_at FROM scheduled_message

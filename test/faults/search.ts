@@ -24,27 +24,27 @@ import { Client } from './requests.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
 const SEARCHERS = 12;
-/** Page size of typical clients. */
+/** Number of messages that typical clients request in a page. */
 const PAGE = 50;
 /**
- * Pause between two pages, in milliseconds. All users together then make about fifteen searches a second, which leaves CPU time
- * on two cores.
+ * Pause of a user between two pages, in milliseconds. All users together then make about fifteen searches a second, so that two
+ * cores still have spare CPU time.
  */
 const PAUSE_MS = 750;
-/** Number of messages of the small organization. `FEW_PAUSE_MS` is the pause between searches in it, in milliseconds. */
+/** Number of messages in the small organization. `FEW_PAUSE_MS` is the pause between two searches in it, in milliseconds. */
 const FEW = 5;
 const FEW_PAUSE_MS = 200;
-/** `COMMON` and `ANOTHER` are words in all messages that `fillHistory` inserts. `NOWHERE` is in none. */
+/** All messages that `fillHistory` inserts contain the words `COMMON` and `ANOTHER`. None contains `NOWHERE`. */
 const [COMMON, ANOTHER, NOWHERE] = ['organization', 'people', 'xylophone'];
 
-/** The searched organization, and the channels in which the user receives messages. */
+/** The organization that is searched, and the channels in which the user receives messages. */
 interface Ground {
-  readonly realmId: number;
+  readonly organizationId: number;
   /** Channels to which the user is subscribed. */
   readonly channelIds: readonly number[];
 }
 
-/** A search by one user, page after page, from a start message to the oldest one. */
+/** A search by one user that fetches page after page, from a start message to the oldest match. */
 class Walk {
   readonly ground: Ground;
   readonly words: readonly string[];
@@ -74,7 +74,7 @@ class Walk {
     };
   }
 
-  /** Adds a page to the results. @returns Violations in the page. */
+  /** Adds a page to the results. @returns Violations found in the page. */
   take({ messages, found_oldest }: Json): string[] {
     this.ids.push(...(messages as { id: number }[]).map(({ id }) => id).reverse());
     this.isOver = found_oldest;
@@ -82,7 +82,10 @@ class Walk {
     return isEmpty ? [`a page of "${this.words.join(' ')}" was empty, but the search was not finished`] : [];
   }
 
-  /** Compares the results with those of a sequential scan of all messages. @returns Also `made`, the number of results. */
+  /**
+   * Compares the results with those of a sequential scan of all messages. @returns The violations. `made` is the number of
+   * results.
+   */
   async compare(db: pg.Client): Promise<Broken & { readonly made: number }> {
     const { ground, words, isPublic, from, ids, isOver } = this;
     const { rows } = await db.query<{ id: number }>(
@@ -90,7 +93,7 @@ class Walk {
        WHERE realm_id = $1 AND ($2 OR channel_id = ANY($3::int[])) AND id BETWEEN $4 AND $5
          AND topic || ' ' || content ~ ALL($6::text[])`,
       [
-        ...[ground.realmId, isPublic, ground.channelIds],
+        ...[ground.organizationId, isPublic, ground.channelIds],
         ...[isOver ? 0 : (ids.at(-1) ?? from), from ?? Number.MAX_SAFE_INTEGER],
         words.map((word) => `\\m${word}\\M`),
       ],
@@ -106,7 +109,7 @@ class Walk {
   }
 }
 
-/** A user who alternates between several searches, one page at a time. After its last page, a search starts again. */
+/** A user who runs several searches, one page at a time in turn. After its last page, a search starts again. */
 class Searcher {
   readonly #client: Client;
   readonly #begin: readonly (() => Walk)[];
@@ -117,7 +120,7 @@ class Searcher {
   took: number[] = [];
   #turn = 0;
 
-  /** @param begin Functions that each begin a search. */
+  /** @param begin Functions, each of which begins one of the searches. */
   constructor(client: Client, begin: readonly (() => Walk)[]) {
     this.#client = client;
     this.#begin = begin;
@@ -137,7 +140,7 @@ class Searcher {
     if (body !== undefined) this.failures.push(...walk.take(body));
   }
 
-  /** Reads as many messages as a page of a search, but without a search. */
+  /** Reads as many messages as a page of a search contains, but without a search. */
   async read(channelId: number): Promise<void> {
     const narrow = [{ operator: 'channel', operand: channelId }];
     await this.#get({ anchor: 'newest', num_before: PAGE, num_after: 0, narrow });
@@ -160,7 +163,7 @@ class Searcher {
   }
 }
 
-/** Runs an action of each searcher repeatedly, for `seconds` seconds. */
+/** Makes each searcher run an action repeatedly, for `seconds` seconds. */
 async function atPace(
   searchers: readonly Searcher[],
   { seconds, pauseMs }: { seconds: number; pauseMs: number },
@@ -183,25 +186,25 @@ async function atPace(
 }
 
 /**
- * Creates the searchers of the large organization. One half search the messages that they received, the other half all public
- * channels.
+ * Creates the searchers of the large organization. One half of them search the messages that they received, the other half all
+ * public channels.
  */
 async function makeSearchers(
   url: string,
   db: pg.Client,
-  { realmId, owner, members }: OtherOrganization,
+  { organizationId, owner, members }: OtherOrganization,
   size: number,
 ): Promise<{ readonly searchers: readonly Searcher[]; readonly channelId: number }> {
-  const all = await fillHistory(db, { realmId, senderId: owner.userId, size });
+  const all = await fillHistory(db, { organizationId, senderId: owner.userId, size });
   const channelIds = all.slice(0, all.length / 2);
   const userIds = members.map(({ userId }) => userId);
-  for (const channelId of channelIds) await subscribe({ db }, { realmId, channelId }, userIds);
-  await tallyMessages(db, realmId);
-  await indexHistory(db, realmId);
+  for (const channelId of channelIds) await subscribe({ db }, { organizationId, channelId }, userIds);
+  await tallyMessages(db, organizationId);
+  await indexHistory(db, organizationId);
   await db.query('VACUUM ANALYZE');
   const { rows } = await db.query<{ low: number; high: number }>(
     'SELECT min(id)::float8 AS low, max(id)::float8 AS high FROM message WHERE realm_id = $1',
-    [realmId],
+    [organizationId],
   );
   const [{ low, high }] = rows as [(typeof rows)[number]];
   const searchers = members.map((person, i) => {
@@ -215,7 +218,7 @@ async function makeSearchers(
       { words: [COMMON, String(i + 1)], from: low + Math.floor((high - low) / 12) },
       { words: [NOWHERE] },
     ];
-    const ground = { realmId, channelIds };
+    const ground = { organizationId, channelIds };
     return new Searcher(
       new Client(url, person),
       begin.map((what) => () => new Walk(ground, { isPublic, ...what })),
@@ -224,8 +227,8 @@ async function makeSearchers(
   return { searchers, channelId: channelIds[0] ?? 0 };
 }
 
-/** Creates a user who runs the searches of the large organization in an organization with few messages. */
-async function makeModest(url: string, { realmId, owner }: OtherOrganization): Promise<Searcher> {
+/** Creates a user of an organization with few messages, who runs the same searches as the users of the large organization. */
+async function makeModest(url: string, { organizationId, owner }: OtherOrganization): Promise<Searcher> {
   const client = new Client(url, owner);
   await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'few' }] });
   const { stream_id } = await client.ask('GET', '/get_stream_id', { stream: 'few' });
@@ -233,7 +236,7 @@ async function makeModest(url: string, { realmId, owner }: OtherOrganization): P
     const content = `The ${COMMON} has ${i} ${ANOTHER}`;
     await client.ask('POST', '/messages', { type: 'channel', to: stream_id, topic: 'few', content });
   }
-  const ground = { realmId, channelIds: [stream_id] };
+  const ground = { organizationId, channelIds: [stream_id] };
   return new Searcher(
     client,
     [[COMMON], [COMMON, ANOTHER], [NOWHERE]].map((words) => () => new Walk(ground, { words, isPublic: false })),
@@ -260,9 +263,9 @@ async function compareWalks(service: DemoService, walks: readonly Walk[]) {
 }
 
 /**
- * Lets twelve users concurrently search an organization with very many messages, for words that all messages contain and for
- * one that none contains. Each request must be answered, and the pages must contain all matches. Users of other organizations
- * at the node who send, or who search few messages, must not be affected.
+ * Lets twelve users concurrently search an organization with very many messages. They search for words that all messages
+ * contain and for a word that none contains. Each request must be answered, and the pages must contain all matches. Users of
+ * other organizations at the node must not be affected, whether they send or search.
  *
  * @param size Number of messages.
  */

@@ -1,6 +1,6 @@
 import { send } from '../helpers/http.ts';
 import { AS_SERVED, ServerProcess } from '../helpers/process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
 
@@ -9,7 +9,7 @@ import { seeded } from './random.ts';
  * password.
  */
 const FAILURES = 5;
-/** Difference of two medians that is still accepted, relative to the smaller one. */
+/** Largest accepted difference of two median durations, relative to the smaller one. */
 const TOLERANCE = 0.05;
 
 /**
@@ -25,7 +25,7 @@ export async function signInTimingTrial({ attempts, seed }: { attempts: number; 
   await using server = await ServerProcess.start({
     env: { ...AS_SERVED, DATABASE_URL: undefined, REDIS_URL: undefined },
   });
-  const { owner, signUp } = await organization({}, { on: server });
+  const { owner, signUp } = await createOrganization({}, { on: server });
   const people = Math.ceil(attempts / FAILURES);
   const addresses: Record<string, string[]> = {
     'unknown address': Array.from({ length: people }, (_, i) => `nobody${i}@example.com`),
@@ -62,7 +62,7 @@ export async function signInTimingTrial({ attempts, seed }: { attempts: number; 
     answers.add(`${status} ${text}`);
     return took;
   };
-  // The first sign-ins of a process are slower than later ones, of every kind.
+  // The first sign-ins of a process are slower than later ones, whatever their kind.
   for (let i = 0; i < 4; i++) await ask(`warm${i}@example.com`);
   for (const { kind, username } of todo) times.get(kind)?.push(await ask(username));
   const spreads = new Map([...times].map(([kind, all]) => [kind, spreadOf(all)]));
@@ -91,7 +91,7 @@ export function spreadOf(times: readonly number[]): Spread {
 const told = ({ low, median, high }: Spread): string =>
   `median ${median.toFixed(1)} ms, middle half ${low.toFixed(1)} to ${high.toFixed(1)} ms`;
 
-/** Returns one sentence for each pair of kinds whose durations differ measurably. */
+/** Returns one sentence for each pair of kinds of sign-ins whose durations differ measurably. */
 export function differencesOf(spreads: ReadonlyMap<string, Spread>): string[] {
   const all = [...spreads];
   return all.flatMap(([kind, one], i) =>

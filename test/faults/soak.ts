@@ -14,17 +14,20 @@ import { compareWithTruth } from './truth.ts';
 const KILL_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
 /**
- * Longest pause of a writer, in milliseconds. The average is half of it, a rate that two cores sustain along with all other
- * work.
+ * Longest pause of a writer, in milliseconds. The average pause is half as long: two cores sustain this rate along with all
+ * other work.
  */
 const PAUSE_MS = 200;
-/** Number of reads between two samples of the metrics. */
+/** Number of client requests between two samples of the metrics. */
 const READS = 10;
 
-/** Tables whose number of rows does not grow with the number of changes. */
+/** Tables whose number of rows must not grow with the number of changes. */
 const STEADY_TABLES = ['event_counter', 'subscription', 'user_account', 'presence', 'message_tally', 'search_progress'];
 
-/** Metrics that must not grow. Limit for the last third: the middle third's value × `times` + `more`. */
+/**
+ * Metrics that must not grow. In the last third of the run, a value may be at most `times` × its value in the middle third +
+ * `more`.
+ */
 const WATCHED = {
   'heap, MiB': { isFloor: true, times: 1.15, more: 4 },
   'resident, MiB': { isFloor: true, times: 1.15, more: 16 },
@@ -39,8 +42,8 @@ type Watched = keyof typeof WATCHED;
 type Look = Readonly<Record<Watched, number>>;
 
 /**
- * Runs a long mixed load on two nodes and kills one of them once a minute. No acknowledged change may be lost, and the memory
- * of the other node must not grow. Another organization sends before and during each kill and restart.
+ * Runs a long mixed load on two nodes, and kills one of them once a minute. No acknowledged change may be lost, and the memory
+ * of the other node must not grow. Clients of another organization send before and during each kill and restart.
  *
  * @param isTimed Whether durations are compared with their limits. On a busy machine, the result is not conclusive.
  */

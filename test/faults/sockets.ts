@@ -1,19 +1,21 @@
-// Sockets of many users in a separate process. Records which messages each socket receives, and when the last one receives it.
+// Sockets of many users in a separate process. It records which messages each socket receives, and when the last socket
+// receives each.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RawSocket } from '../bench/raw-socket.ts';
 import { inBatches, receiving, type Subscriber, subscribe } from '../bench/subscribers.ts';
 import { work } from '../bench/workers.ts';
 
 /**
- * Text before the number of a message in a delivery, for messages of a `SequentialSender`. `END` is the byte after the number.
+ * Texts around the number in a delivered message of a `SequentialSender`. `MARK` is the text before the number, `END` the byte
+ * after it.
  */
 const [MARK, END] = ['"content":"sent ', 0x2e];
 
 /** Deliveries of one message to the sockets. */
 export interface Arrival {
-  /** Number of sockets that have received it. */
+  /** Number of sockets that have received the message. */
   readonly count: number;
-  /** Time of the last delivery so far, in milliseconds since the UNIX epoch, so that other processes can compare it. */
+  /** Time of the last delivery so far, in milliseconds since the UNIX epoch, so that other processes can use it. */
   readonly lastAt: number;
 }
 
@@ -22,7 +24,7 @@ export interface ReceiptFaults {
   readonly lost: number;
   readonly repeated: number;
   readonly outOfOrder: number;
-  /** Messages that the socket should not have received. */
+  /** Number of messages that a socket received but should not have received. */
   readonly strange: number;
 }
 
@@ -60,14 +62,14 @@ export const tasks = {
     sockets.push(...(await inBatches(subscribers, (subscriber) => subscribe({ port, query, onText }, subscriber))));
   },
 
-  /** Waits until a message has reached all sockets, at most `patienceMs`. @returns The deliveries so far. */
+  /** Waits until a message has reached all sockets, at most `patienceMs` milliseconds. @returns The deliveries so far. */
   async arrival({ number, patienceMs }: { number: number; patienceMs: number }): Promise<Arrival> {
     const deadline = performance.now() + patienceMs;
     while ((arrivals.get(number)?.count ?? 0) < sockets.length && performance.now() < deadline) await sleep(5);
     return arrivals.get(number) ?? { count: 0, lastAt: Number.POSITIVE_INFINITY };
   },
 
-  /** Returns the deliveries of all messages, by number. */
+  /** Returns the deliveries of all messages, by the number of the message. */
   arrivals: (): ReadonlyMap<number, Arrival> => arrivals,
 
   /**

@@ -8,11 +8,11 @@ import type { Outcome } from './outcome.ts';
 import { Client } from './requests.ts';
 
 const EVENTS = 10;
-/** Duration of the table lock, in milliseconds. It exceeds the lock timeout of a statement. */
+/** Duration of the table lock, in milliseconds. It exceeds the lock timeout of SQL statements. */
 const STALL_MS = 7_000;
 
 /**
- * Locks the data that subscriptions read for events, for a while after the events were committed. Streams end and clients
+ * Locks a table that subscriptions read for their events, for a while after the events were committed. Streams end and clients
  * reconnect. Then each event must arrive complete and in order. Another organization at the node must not be affected.
  *
  * @param isTimed Whether durations are compared with their limits. On a busy machine, the result is not conclusive.

@@ -6,21 +6,24 @@ import { eventually, type Listener, listen } from './listeners.ts';
 import { type Outcome, some } from './outcome.ts';
 import { Client } from './requests.ts';
 
-/** Number of writing clients at a node, so that one slow answer delays only one of them. */
+/** Number of clients that write at each node. There are several, so that one slow answer delays only a part of the writes. */
 const CLIENTS_OF_NODE = 12;
-/** Number of messages that each client has and edits in turn. */
+/** Number of messages of its own that each client edits in turn. */
 const OWN_MESSAGES = 5;
-/** Number of ids by which the log is rolled back at the end. `NOTICE_MS` is the longest time until the nodes detect it. */
+/**
+ * Number of ids by which the event log is rolled back at the end. `NOTICE_MS` is the longest accepted time until the nodes
+ * detect it.
+ */
 const BACK = 100;
 const NOTICE_MS = 10_000;
 
 const WARM_UP_MS = 5_000;
 const WARM_UP_PACE_MS = 200;
 
-/** Part of the log messages in which a node reports that its event log was restored. */
+/** Text that a node's log message contains if the node reports that its event log was restored. */
 const WENT_BACK = 'event log epoch';
 
-/** Sends and edits messages at a steady pace, and collects failures. */
+/** A client that sends and edits messages at a steady pace, and collects failures. */
 class SteadyWriter {
   readonly #client: Client;
   readonly #channelId: number;
@@ -36,7 +39,7 @@ class SteadyWriter {
   async run(everyMs: number, untilMs: number): Promise<void> {
     for (let next = performance.now(); next < untilMs; next += everyMs) {
       await sleep(Math.max(0, next - performance.now()));
-      // After a delay, the writer does not catch up, so the rate never exceeds the pace.
+      // After a delay, the writer does not send the omitted changes later, so the rate never exceeds the pace.
       next = Math.max(next, performance.now() - everyMs);
       await this.#change().catch((error: unknown) => this.failures.push(String(error)));
     }
@@ -84,7 +87,7 @@ async function listenersAt(url: string, people: readonly Person[]): Promise<List
   return listeners;
 }
 
-/** Rolls the log back by `BACK` ids, as if the database had been restored to an earlier state. */
+/** Rolls the event log back by `BACK` ids, as if the database had been restored to an earlier state. */
 async function putLogBack(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -97,7 +100,7 @@ async function putLogBack(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Lets two nodes commit many sends and edits a second. No stream may be closed, and no node may report that the log was
+ * Lets two nodes commit many sends and edits a second. No stream may be closed, and no node may report that the event log was
  * restored. Then rolls the log back, which each node must report.
  */
 export async function steadyTrial({

@@ -17,16 +17,16 @@ import {
 import { type Outcome, some } from './outcome.ts';
 import { openDatabase, withDatabase } from './truth.ts';
 
-/**
- * Longest accepted time without a write to an organization after a node was paused in the middle of a change to it, in
- * milliseconds.
- */
+/** Longest accepted time without a write to an organization after a node was paused that was changing it. In milliseconds. */
 const RECOVERY_MS = 8_000;
-/** Timeout for pausing a node in the middle of a change, in milliseconds. */
+/** Timeout for the attempts to pause a node in the middle of a change, in milliseconds. */
 const HUNT_MS = 60_000;
 const SENDERS = 30;
 
-/** Returns whether the paused node holds an event counter: one of its transactions has incremented a counter and is idle. */
+/**
+ * Returns whether the paused node holds the lock on an event counter: one of its transactions has incremented a counter and is
+ * idle.
+ */
 async function holdsCounter(database: pg.Client): Promise<boolean> {
   const { rows } = await database.query(`
     SELECT 1 FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
@@ -36,8 +36,8 @@ async function holdsCounter(database: pg.Client): Promise<boolean> {
 }
 
 /**
- * Pauses the node while it changes the organization. Tries repeatedly until it holds the event counter. @returns A function
- * that resumes the node.
+ * Pauses the node while it changes the organization. Repeats this until the paused node holds the lock on the event counter.
+ * @returns A function that resumes the node.
  */
 async function pauseInChange(
   server: ServerProcess,
@@ -69,9 +69,9 @@ async function pauseInChange(
 }
 
 /**
- * Pauses a node while it holds an organization's event counter. The other node must soon be able to write to the organization,
- * and other organizations must not be affected. After it resumes, the paused node must refuse the change that it was making,
- * and then work.
+ * Pauses a node while it holds the lock on an organization's event counter. The other node must soon be able to write to the
+ * organization, and other organizations must not be affected. When it is resumed, the paused node must refuse the change that
+ * it was making, and then work.
  */
 export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
@@ -121,8 +121,8 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Watc
 }
 
 /**
- * Locks an organization's event counter while many senders wait for it. They must get a retryable error. The node must stay
- * ready, and another organization at the node must not be affected.
+ * Locks an organization's event counter while many requests to send wait for it. They must get a retryable error. The node must
+ * stay ready, and another organization at the node must not be affected.
  */
 export async function heldCounterTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);

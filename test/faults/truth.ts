@@ -77,10 +77,13 @@ async function readTruth(query: Query, userId: number): Promise<Truth> {
   };
 }
 
+/** The changes of a writer. */
+type Written = Pick<Writer, 'client' | 'acknowledged' | 'refused'>;
+
 /** Compares the database with the answers that writers received and with the events that listeners received. */
 export async function compareWithTruth(
   service: DemoService,
-  writers: readonly Writer[],
+  writers: readonly Written[],
   listeners: readonly Listener[],
 ): Promise<{ events: number; violations: string[]; broken: Broken }> {
   const userIds = new Set([...writers.map(({ client }) => client.person.userId), ...listeners.map(userIdOf)]);
@@ -118,8 +121,8 @@ function tokensIn(value: unknown): string[] {
 
 const NOTHING: Broken = { lost: 0, repeated: 0, outOfOrder: 0, refusedButDone: 0 };
 
-/** Returns the changes of a writer for which the log contradicts the answers. */
-function inLog({ acknowledged, refused }: Writer, { events }: Truth) {
+/** Returns the changes of a writer about which the event log contradicts the responses. */
+function inLog({ acknowledged, refused }: Written, { events }: Truth) {
   const logged = new Map<string, number>();
   for (const token of events.flatMap(({ payload }) => [...new Set(tokensIn(payload))])) {
     logged.set(token, (logged.get(token) ?? 0) + 1);
@@ -131,7 +134,7 @@ function inLog({ acknowledged, refused }: Writer, { events }: Truth) {
   };
 }
 
-function missingFromLog({ client }: Writer, { missing, done, repeated }: ReturnType<typeof inLog>): string[] {
+function missingFromLog({ client }: Written, { missing, done, repeated }: ReturnType<typeof inLog>): string[] {
   return [
     ...(missing.length > 0 ? [`acknowledged to the ${client.person.role}, not in the log: ${some(missing)}`] : []),
     ...(done.length > 0 ? [`refused, but in the log: ${some(done)}`] : []),

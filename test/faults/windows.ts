@@ -20,16 +20,16 @@ import { Client, type QueueStart } from './requests.ts';
 import { compareWithTruth, withDatabase } from './truth.ts';
 
 /**
- * Largest share of the heap for all in-memory tails of the log, as in src/events/tail-memory.ts.
- * `SHARE_OF_ALL_THAT_IS_HELD` is the largest share for everything that the node keeps in memory.
+ * Largest accepted share of the heap for all in-memory tails of event logs, as in src/events/tail-memory.ts.
+ * `SHARE_OF_ALL_THAT_IS_HELD` is the largest accepted share for everything that the node keeps in memory.
  */
 const SHARE_OF_WINDOWS = 1 / 8;
 const SHARE_OF_ALL_THAT_IS_HELD = 1 / 2;
-/** Amount of data to send, as a multiple of the memory limit of the windows. */
+/** Amount of data to send, as a multiple of the memory limit of the windows (the in-memory tails of the event logs). */
 const TIMES = 3;
 /**
- * Sends per second of all organizations together. A busy node handles as many on two cores that it shares with database and
- * clients.
+ * Number of sends per second of all organizations together. A node can handle as many on two cores that it shares with the
+ * database and the clients.
  */
 const PER_SECOND = 80;
 /**
@@ -37,17 +37,17 @@ const PER_SECOND = 80;
  */
 const MORE = ` ${`${'я'.repeat(19)} `.repeat(497)}`;
 const EVENT_BYTES = 2 * Buffer.byteLength(MORE);
-/** Duration of the sends before any client subscribes, in milliseconds. */
+/** Duration in milliseconds of the sends that are made before any client subscribes. */
 const BEFORE_MS = 20_000;
 /**
- * Pause of a slow client between two polls, in milliseconds. An answer has at most one megabyte, so the client falls further
- * behind.
+ * Shortest and longest pause of a slow client between two polls, in milliseconds. An answer has at most one megabyte, so the
+ * client falls further and further behind.
  */
 const [SHORTEST_REST_MS, LONGEST_REST_MS] = [50_000, 80_000];
 const CATCH_UP_MS = 90_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** An organization's only user, who sends messages. */
+/** The only user of an organization, who sends messages, and the sender. */
 interface Sending {
   readonly person: Person;
   readonly sender: SequentialSender;
@@ -67,7 +67,8 @@ interface Look {
 }
 
 /**
- * Returns the heap limit, in bytes, that Node sets with this command line option. The limit is somewhat higher than the option.
+ * Returns the heap limit, in bytes, that Node.js sets for this command line option. The limit is somewhat higher than the value
+ * of the option.
  */
 function heapLimitOf(option: string): number {
   const script = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit)';
@@ -80,7 +81,7 @@ const lookOf = ({ shown }: Metrics): Look => ({
   resident: shown('process_resident_memory_bytes'),
 });
 
-/** Sends from all senders at the total rate `PER_SECOND`, until `isOver`. */
+/** Sends messages from all senders at the total rate `PER_SECOND`, until `isOver` returns true. */
 const sendAll = (senders: readonly SequentialSender[], isOver: () => boolean): Promise<unknown> => {
   const pauseMs = (senders.length * 1_000) / PER_SECOND;
   return Promise.all(
@@ -99,7 +100,7 @@ async function registered(url: string, person: Person): Promise<QueueStart> {
 }
 
 /**
- * Starts the two subscribers of an organization.
+ * Starts the two subscribers of an organization, a quick and a slow one.
  *
  * @param isHurried Returns whether the slow client stops pausing, so that it catches up.
  */
@@ -115,7 +116,7 @@ async function readIn(
   return { person, sender, quick, slow };
 }
 
-/** Samples of the node's memory, and the largest number of events that a slow client had not received yet. */
+/** Samples of the node's memory, and the largest number of events by which a slow client was behind. */
 interface Watched {
   readonly looks: readonly Look[];
   readonly furthest: number;
@@ -133,7 +134,7 @@ async function watch(url: string, organizations: readonly Organization[], isOver
   return { looks, furthest };
 }
 
-/** Compares the samples with their limits. Returns the facts and violations of the trial's outcome. */
+/** Compares the samples of the node's memory with their limits. Returns the facts and violations for the trial's outcome. */
 function judge({ looks, furthest }: Watched, heapLimit: number, organizationCount: number) {
   const [budget, share] = [heapLimit * SHARE_OF_WINDOWS, heapLimit * SHARE_OF_ALL_THAT_IS_HELD];
   const most = (name: keyof Look) => Math.max(...looks.map((look) => look[name]));
@@ -157,9 +158,9 @@ function judge({ looks, furthest }: Watched, heapLimit: number, organizationCoun
 }
 
 /**
- * Sends long messages in many organizations with subscribers, until their size is a multiple of the memory limit of the windows
- * (the in-memory tails of the log). The node must stay within its limits. All clients must receive all events, even if their
- * position is older than the window. Another organization at the node must not be affected.
+ * Sends long messages in many organizations with subscribers. Their total size is a multiple of the memory limit of the
+ * windows, which are the in-memory tails of event logs. The node must stay within its limits. All clients must receive all
+ * events, even if their position is older than the window. Another organization at the node must not be affected.
  */
 export async function windowsTrial({
   databaseServer,
@@ -189,7 +190,7 @@ export async function windowsTrial({
     sending.push({ person, sender: await SequentialSender.start(url, person, MORE) });
   }
   const senders = sending.map(({ sender }) => sender);
-  // As a baseline, sends messages of this size at this rate without subscribers, so that the windows are empty.
+  // As a baseline, sends messages of the same size at the same rate without subscribers, so that the windows stay empty.
   const unreadUntil = performance.now() + BEFORE_MS;
   const usual = await neighbours.during(sendAll(senders, () => performance.now() >= unreadUntil));
 

@@ -3,11 +3,11 @@ import { Dice, poolsOf } from './dice.ts';
 import type { MemoryReading } from './probe.ts';
 import { type Cast, endedAmong, makeCast, type Stage, type Target } from './stage.ts';
 
-/** Result of one input. */
+/** Result of sending one input to the service. */
 export interface Verdict {
-  /** Status and error code of the answer, under which it is counted: "200", "400 BAD_REQUEST". */
+  /** Status and error code of the answer: "200", "400 BAD_REQUEST". Inputs are counted by this label. */
   readonly label: string;
-  /** Whether the service executed the request. */
+  /** Whether the service executed the request successfully. */
   readonly isSuccess: boolean;
   /** Time from sending to the end of the answer, in milliseconds. Undefined if no answer was expected. */
   readonly milliseconds?: number | undefined;
@@ -17,45 +17,50 @@ export interface Verdict {
 
 /** One input, ready to be sent. */
 export interface Input {
-  /** Abbreviated description for the report. */
+  /** Short description of the input for the report. */
   readonly what: string;
   send(): Promise<Verdict>;
 }
 
 /** A source of inputs for one organization. */
 export interface Battery {
-  /** Returns the next input. @param lane Index of the sender, of several that send concurrently. */
+  /** Returns the next input. @param lane Index of the sender among the concurrent senders. */
   next(dice: Dice, lane: number): Input;
-  /** Closes connections and queues that inputs left open. Memory that is still in use afterwards is a leak. */
+  /** Closes the connections and queues that inputs left open. Memory that the server still uses afterwards counts as a leak. */
   close(): Promise<void>;
 }
 
 export interface Kind {
   readonly name: string;
-  /** Number of concurrent senders. */
+  /** Number of senders that send inputs concurrently. */
   readonly lanes: number;
-  /** Number of inputs sent to one organization. Then a new one is created, because inputs use up its objects. */
+  /**
+   * Number of inputs sent to one organization. After that, a new organization is created, because inputs use up its objects.
+   */
   readonly batch: number;
   open(cast: Cast): Battery | Promise<Battery>;
 }
 
 interface Run {
   readonly kind: Kind;
-  readonly target: Target & Partial<Pick<Stage, 'memory' | 'faults' | 'waited'>>;
+  readonly target: Target & Partial<Pick<Stage, 'memory' | 'faults' | 'waiting'>>;
   readonly inputs: number;
   readonly seed: number;
   /** Called after each batch with the number of inputs sent so far. */
   readonly progress?: (inputs: number) => void;
 }
 
-/** Longest accepted duration of an answer, in milliseconds. */
+/** Longest accepted duration of an answer to an input, in milliseconds. */
 export const MAX_ANSWER_MS = 2_000;
-/** Lowest accepted share of successes. With fewer, most inputs fail in the validation and test nothing else. */
+/**
+ * Lowest accepted share of inputs that succeed. With a lower share, most inputs fail in the validation and test nothing else.
+ */
 const MIN_SUCCESS = 0.2;
-/** Smallest number of inputs for which the share of successes is checked. With fewer inputs, it is not conclusive. */
+/** Smallest number of inputs for which the share of successes is checked. With fewer inputs, the share is not conclusive. */
 const MEANINGFUL = 500;
 /**
- * Smallest number of memory readings for which growth is checked. With fewer readings, caches that fill up look like growth.
+ * Smallest number of memory readings for which growth of memory is checked. With fewer readings, code that is loaded or compiled
+ * at its first use looks like growth.
  */
 const MIN_READINGS = 8;
 const MIB = 1024 * 1024;
@@ -79,17 +84,17 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
       while (sent < end) {
         const index = sent++;
         const input = battery.next(new Dice(seed * 1_000_003 + index, pools), number);
-        const waitedBefore = target.waited?.() ?? 0;
+        const waitedSince = target.waiting?.();
         const { label, isSuccess, milliseconds: elapsed = 0, faults } = await input.send();
-        // The time in which the processes waited for a processor is subtracted, because it is not time of the service.
-        const waited = Math.min(elapsed, (target.waited?.() ?? 0) - waitedBefore);
+        // Subtracts the time in which the processes waited for a processor, because the service did not use that time.
+        const waited = Math.min(elapsed, waitedSince?.() ?? 0);
         const milliseconds = elapsed - waited;
         longestWait = Math.max(longestWait, waited);
         labels.add(label);
         if (isSuccess) successes++;
         if (milliseconds > slowest) [slowest, slowestWhat] = [milliseconds, input.what];
         const late =
-          target.waited !== undefined && milliseconds > MAX_ANSWER_MS
+          waitedSince !== undefined && milliseconds > MAX_ANSWER_MS
             ? [`answered after ${(milliseconds / 1000).toFixed(1)} s`]
             : [];
         for (const fault of [...faults, ...late]) violations.add(`${fault}: ${input.what}`);
@@ -127,7 +132,10 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
 
-/** Accepted growth over the second half of a run, in bytes. Memory in use varies this much between garbage collections. */
+/**
+ * Accepted growth of memory over the second half of a run, in bytes. Memory in use varies this much between garbage
+ * collections. `heap` is without bounded caches, which the probe empties before each reading.
+ */
 const ALLOWANCES = { heap: 12 * MIB, external: 48 * MIB, rss: 96 * MIB } as const;
 
 type Measure = keyof typeof ALLOWANCES;
@@ -138,7 +146,11 @@ function memoryFacts(readings: readonly MemoryReading[]): Record<string, string>
   if (middle === undefined || last === undefined || readings.length < 2) return {};
   const told = MEASURES.map((measure) => `${measure} ${mib(middle[measure])} → ${mib(last[measure])}`);
   const trends = MEASURES.map((measure) => `${measure} ${mib(gainOf(readings, measure))}`);
-  return { 'memory at half → at the end': told.join(', '), 'growth over the second half': trends.join(', ') };
+  return {
+    'memory at half → at the end': told.join(', '),
+    'growth over the second half': trends.join(', '),
+    'heap of bounded caches, emptied before each reading': `${mib(middle.cached)} → ${mib(last.cached)}`,
+  };
 }
 
 function growthIn(readings: readonly MemoryReading[]): string[] {
@@ -150,8 +162,8 @@ function growthIn(readings: readonly MemoryReading[]): string[] {
 }
 
 /**
- * Returns the growth over the second half of the readings, in bytes. It uses the median slope of all pairs (Theil-Sen), so that
- * outliers have little effect.
+ * Returns how much a memory measure has grown over the second half of the readings, in bytes. It uses the median slope of all
+ * pairs (Theil-Sen), so that outliers have little effect.
  */
 function gainOf(readings: readonly MemoryReading[], measure: Measure): number {
   const half = readings.slice(Math.floor(readings.length / 2)).map((reading) => reading[measure]);

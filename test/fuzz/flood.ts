@@ -6,10 +6,10 @@ import { PATHOLOGICAL } from '../helpers/pathological-markup.ts';
 import { ByteSocket } from './frames.ts';
 import { timed } from './http.ts';
 
-/** Number of concurrent senders for each kind of request. */
+/** Number of concurrent senders of each kind of request. */
 const LANES = 4;
 
-/** The flooded server, and the credentials of the flooding user. */
+/** Address of the server to flood, and the credentials of the user who floods it. */
 export interface FloodSource {
   readonly url: string;
   readonly host: string;
@@ -20,7 +20,7 @@ export interface FloodSource {
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Sends requests of all kinds concurrently until `until` is aborted. */
+/** Sends requests of all kinds concurrently until `until` is aborted. Counts the responses by kind of request and status. */
 async function flood(source: FloodSource, until: AbortSignal, told: NamedCounters): Promise<void> {
   const address = { 'x-forwarded-for': '10.6.6.6' };
   const headers = { ...source.headers, ...address };
@@ -52,7 +52,7 @@ async function flood(source: FloodSource, until: AbortSignal, told: NamedCounter
     searches: () =>
       ask(
         'GET',
-        `/api/v1/messages?anchor=newest&num_before=5000&num_after=0&narrow=${encodeURIComponent('[["search","x"]]')}`,
+        `/api/v1/messages?anchor=newest&num_before=5000&num_after=0&narrow=${encodeURIComponent('[["search","ми"]]')}`,
       ),
     'sign-ins': (i) => ask('POST', '/api/v1/fetch_api_key', wrong(i)),
     'sign-ins by aliases': () =>

@@ -6,15 +6,15 @@ export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9,
 
 export interface FrameOptions {
   readonly opcode?: number;
-  /** Default: true. */
+  /** Whether this is the last frame of a message. Default: true. */
   readonly isLast?: boolean;
-  /** Default: true, as clients must. */
+  /** Whether the payload is masked, as the protocol requires of clients. Default: true. */
   readonly isMasked?: boolean;
-  /** Value of the three reserved bits, from 0 to 7. Valid frames have 0, because no extension is in use. */
+  /** Value of the three reserved bits, from 0 to 7. Default: 0. Other values are invalid, because no extension is in use. */
   readonly reserved?: number;
-  /** Length that the frame's head states instead of the true length. */
+  /** Length that the head of the frame states. Default: the true length of the payload. */
   readonly claimedLength?: bigint;
-  /** Number of bytes in which the head states the length, even if fewer suffice. */
+  /** Number of bytes in which the head states the length. Default: as few as possible. */
   readonly lengthBytes?: 0 | 2 | 8;
 }
 
@@ -34,7 +34,7 @@ export function frame(payload: Buffer, options: FrameOptions = {}): Buffer {
   return Buffer.concat([head, Buffer.from(payload.map((byte, i) => byte ^ (mask[i % 4] as number)))]);
 }
 
-/** Close code and reason of a connection. Code 1006 if it ended without a close frame. */
+/** Close code and reason with which a connection ended. The code is 1006 if it ended without a close frame. */
 export interface Ending {
   readonly code: number;
   readonly reason: string;
@@ -77,7 +77,7 @@ export class ByteSocket {
       'Sec-WebSocket-Protocol: graphql-transport-ws',
     ];
     socket.write(`${lines.join('\r\n')}\r\n\r\n`);
-    // If the server closes the connection without an answer, no data arrives. The signal then ends the wait.
+    // If the server closes the connection without an answer, no data arrives. The signal then ends the wait for data.
     const gone = new AbortController();
     socket.on('error', () => {}).once('close', () => gone.abort(new Error('The connection ended')));
     let head = Buffer.alloc(0);
@@ -119,7 +119,10 @@ export class ByteSocket {
       this.#unread = this.#unread.subarray(taken);
   }
 
-  /** Reads the first frame of the unread bytes. @returns Number of bytes read. 0 if the frame is incomplete. */
+  /**
+   * Reads the first frame from the received bytes that were not read yet. @returns Number of bytes read. 0 if the frame is
+   * incomplete.
+   */
   #readFrame(): number {
     const bytes = this.#unread;
     if (bytes.length < 2) return 0;

@@ -10,7 +10,7 @@ import { problemOfData } from './replies.ts';
 import type { Cast } from './stage.ts';
 import { nested } from './texts.ts';
 
-/** Reads the published schema, and adds functions that validate the values of its scalars. */
+/** Reads the published schema, and adds functions that validate the values of its custom scalars. */
 export function readSchema(): GraphQLSchema {
   const schema = buildSchema(readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8'));
   const accepted: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -100,7 +100,7 @@ interface Judged {
 
 const CODE = /^[A-Z_]+$/;
 
-/** Checks a GraphQL result that arrived over any transport, and returns its verdict. */
+/** Checks a GraphQL result, whatever its transport, against the schema. @returns The verdict about the input. */
 export function judge(schema: GraphQLSchema, query: string, variables: Operation['variables'], text: string): Judged {
   let result: {
     data?: Record<string, { __typename?: string; code?: string; queueId?: string } | null> | null;
@@ -137,7 +137,8 @@ export function judge(schema: GraphQLSchema, query: string, variables: Operation
 }
 
 /**
- * Parses a document. Undefined if the document is invalid. The caller has already checked that an invalid document has no data.
+ * Parses and validates a document. @returns Undefined if the document is invalid. The caller checks separately that an invalid
+ * document gets no data.
  */
 function parsedOrNot(schema: GraphQLSchema, query: string): DocumentNode | undefined {
   try {
@@ -148,7 +149,7 @@ function parsedOrNot(schema: GraphQLSchema, query: string): DocumentNode | undef
   }
 }
 
-/** Returns the document with a random error in its text. */
+/** Returns the document with one random error in its text. */
 export function garbled(query: string, dice: Dice): string {
   const at = dice.int(0, query.length);
   const brackets = nested(dice.pick([10, 100, 1_000]));

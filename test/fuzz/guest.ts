@@ -7,21 +7,28 @@ import { NamedCounters, type Outcome } from '../faults/outcome.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { AS_SERVED, ServerProcess } from '../helpers/process.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import type { FloodSource } from './flood.ts';
 import { timed } from './http.ts';
 
-/** Highest accepted values: latencies of health checks and of other users in milliseconds, and memory in MiB. */
+/**
+ * Highest accepted values. `healthzP99` and `othersP95` are latencies of health checks and of other users' requests, in
+ * milliseconds. `memoryMib` is resident memory.
+ */
 const MARKS = { healthzP99: 200, othersP95: 1_000, memoryMib: 512 } as const;
-/** Number of objects at which the guest stops to create more of a kind. It is higher than every limit of the service. */
+/** Maximum number of objects of each kind that the guest tries to create. It is higher than every limit of the service. */
 const CAP = 2_000;
-/** Number of other users. The next constants are the number of their requests per second and the interval of health checks. */
+/**
+ * Number of other users. The next two constants are their total number of requests per second, and the interval of health
+ * checks.
+ */
 const OTHERS = 10;
 const OTHERS_PER_SECOND = 10;
 const HEALTH_EVERY_MS = 50;
 const WARM_MS = 4_000;
 const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
-const LONG = 'x'.repeat(10_000);
+/** Text of maximum length that takes long to fold for searches. */
+const LONG = 'Привет Мир Строка '.repeat(600).slice(0, 10_000);
 
 interface Options {
   readonly seconds: number;
@@ -29,18 +36,19 @@ interface Options {
 
 /**
  * Lets a guest create objects of every kind until the service refuses. Then the guest floods the service with concurrent
- * requests of every kind, under the default rate limits, while other users work.
+ * requests of every kind under the default rate limits. Meanwhile, the requests of other users and the health checks are
+ * measured.
  */
 export async function guestTrial({ seconds }: Options): Promise<Outcome> {
   const embedded = { ...AS_SERVED, DATABASE_URL: undefined, REDIS_URL: undefined };
-  // The objects are created on a server without rate limits, which takes a few seconds. This phase is not measured.
+  // Creates the objects on a server without rate limits, which takes a few seconds. This phase is not measured.
   const filling = await ServerProcess.start({ env: embedded });
   await using first = filling;
   const people = Object.fromEntries(Array.from({ length: OTHERS }, (_, i) => [`other${i}`, 'member' as const]));
-  const made = await organization(people, { on: filling, password: 'correct horse battery' });
+  const made = await createOrganization(people, { on: filling, password: 'correct horse battery' });
   const filled = await fill(made.guest, made.owner);
   await first.stop();
-  // With TRUST_PROXY, each user gets an IP address of their own.
+  // TRUST_PROXY lets each user send from an IP address of their own.
   const env = { ...embedded, RATE_LIMIT_PER_USER: undefined, RATE_LIMIT_PER_IP: undefined, TRUST_PROXY: '1' };
   await using server = await ServerProcess.start({
     dataDir: filling.dataDir,
@@ -54,7 +62,7 @@ export async function guestTrial({ seconds }: Options): Promise<Outcome> {
   return await measure(server, { guest: at(made.guest), owner: at(made.owner), others }, { seconds, filled });
 }
 
-/** Returns the user as a client of another port. Its Host header contains that port. */
+/** Returns the user as a client of a server on another port. The Host header contains that port. */
 function moved(person: Person, port: number): Person {
   const place = { url: `http://127.0.0.1:${port}`, host: person.host.replace(/\d+$/, String(port)) };
   const Constructor = person.constructor as typeof Person;
@@ -64,9 +72,9 @@ function moved(person: Person, port: number): Person {
 type Filling = (i: number) => Promise<boolean>;
 
 /**
- * Creates objects of each kind until the service refuses them, at most `CAP`.
+ * Creates objects of each kind until the service refuses them, at most `CAP` of each kind.
  *
- * @returns Number of objects as text, by kind.
+ * @returns Numbers of objects as text, by kind.
  */
 async function fill(guest: Person, owner: Person): Promise<Record<string, string>> {
   const done = async (method: 'POST', path: string, parameters: Parameters, headers = {}): Promise<boolean> => {
@@ -209,7 +217,7 @@ async function measure(
         failures.add(`${act.method} ${act.path}: ${reply?.status} ${reply?.text.slice(0, 100)}`);
     }),
   ];
-  // Waits until the service has compiled frequently used code, so that the compilation is not measured.
+  // Waits until V8 has compiled frequently used code, so that the compilation does not distort the measurement.
   await sleep(WARM_MS);
   health.length = 0;
   others.length = 0;
@@ -283,7 +291,7 @@ function rssOf(pid: number | undefined): number {
   return pid === undefined ? 0 : Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
-/** Returns the last three lines of the server's log that report a fatal error, such as lack of memory. */
+/** Returns the last three lines of the server's output that report a fatal error, such as lack of memory. */
 function lastWords(server: ServerProcess): string {
   const lines = server
     .log()

@@ -1,13 +1,13 @@
 import { type Reply, type Sent, send } from '../helpers/http.ts';
 
-/** Timeout of a request, in milliseconds. Every accepted answer is faster. */
+/** Timeout of a request, in milliseconds. Answers within the accepted duration are faster. */
 const PATIENCE_MS = 20_000;
 
-/** An answer and its duration. */
+/** The answer to a request, and its duration. */
 export interface Timed {
   readonly reply: Reply | undefined;
   readonly milliseconds: number;
-  /** Reason if there is no answer. */
+  /** Reason why there is no answer. */
   readonly error?: string;
 }
 
@@ -21,10 +21,10 @@ export async function timed(url: string, sent: Sent): Promise<Timed> {
   }
 }
 
-/** Matches texts about internals of the machine, the database or the code. Error messages must not contain them. */
+/** Matches texts that reveal internals of the machine, the database or the code. Error messages must not contain such texts. */
 export const INSIDE = /node_modules|\.ts:\d|\bat \w+ \(|prisma|pglite|relation "|\[object Object\]/i;
 
-/** Formats a value for a report, with at most `length` characters and, if it is longer, its total length. */
+/** Formats a value for a report, cut to `length` characters. If the value is longer, appends its total length. */
 export const shown = (value: unknown, length = 160): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
   return text.length > length ? `${text.slice(0, length)}… (${text.length})` : text;

@@ -3,7 +3,7 @@ import type { Schema } from '../../src/api/rest/openapi.ts';
 import { send } from '../helpers/http.ts';
 import type { Target } from './stage.ts';
 
-/** A parameter, from the OpenAPI description. */
+/** A parameter of an endpoint, read from the OpenAPI description of the service. */
 export interface Parameter {
   readonly name: string;
   readonly place: 'path' | 'query' | 'form';
@@ -13,7 +13,7 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
-/** An endpoint, from the OpenAPI description. */
+/** An endpoint, read from the OpenAPI description of the service. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
@@ -48,10 +48,10 @@ interface Document {
   readonly components: { readonly schemas: { readonly Error: Schema } };
 }
 
-/** Paths whose responses contain fields of the client state. The OpenAPI description does not list all of these fields. */
+/** Paths whose responses contain fields of the client state, which the OpenAPI description does not list completely. */
 const STATES = new Set(['/register', '/events']);
 
-/** Returns all endpoints that the server describes. */
+/** Returns all endpoints in the OpenAPI description that the server returns. */
 export async function readOperations({ url }: Pick<Target, 'url'>): Promise<Operation[]> {
   const { text } = await send(url, { method: 'GET', path: '/api/v1/openapi.json', headers: {} });
   const { paths, components } = JSON.parse(text) as Document;

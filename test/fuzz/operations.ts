@@ -24,32 +24,35 @@ import type { Dice } from './dice.ts';
 import type { Cast } from './stage.ts';
 import { namedThing } from './values.ts';
 
-/** An operation, ready to be sent. */
+/** A GraphQL operation, ready to be sent. */
 export interface Operation {
   readonly query: string;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Names of the root fields. */
+  /** Names of the root fields that the operation selects. */
   readonly fields: readonly string[];
-  /** Whether the sender must be a victim, which is an account that inputs may end. */
+  /** Whether a victim must send the operation. Victims are the accounts that inputs are permitted to end. */
   readonly byVictim: boolean;
 }
 
-/** Root fields that may end the account of the sender. */
+/** Root fields that can deactivate the account of the sender or change its API key. */
 const ENDS_SENDER = new Set(['deactivateOwnAccount', 'regenerateApiKey']);
-/** Root fields that may end the account that they name, or change its credentials. */
+/** Root fields that can deactivate the account named in their arguments, or change its credentials. */
 const ENDS_NAMED = new Set(['deactivateUser', 'updateUser', 'deactivateBot', 'updateBot', 'regenerateApiKey']);
-/** Root fields that hash passwords. They are chosen less often, because hashing is slow. */
+/** Root fields that hash passwords. The maker selects them less often, because hashing is slow. */
 const HASHES = new Set(['fetchApiKey', 'createUser', 'updateSettings']);
-/** Root fields that fail because they need an external service, which is not configured. */
+/** Root fields that always fail, because they need an external service which is not configured. */
 const REFUSED = new Set(Object.keys(REFUSALS));
-/** Returns whether the text of the document must stay unchanged. A change could make it name an account that sends inputs. */
+/**
+ * Returns whether the text of a document with these root fields must stay unchanged. A change could make it name an account
+ * that sends inputs.
+ */
 export const isDelicate = (fields: readonly string[]): boolean =>
   fields.some((field) => ENDS_SENDER.has(field) || ENDS_NAMED.has(field));
 
-/** Depth of the selections. Documents with this depth are mostly within the cost limit. */
+/** Maximum depth of the generated selections. Documents with this depth are mostly within the cost limit. */
 const MAX_DEPTH = 4;
 
-/** A source of random operations of a schema, for one organization. */
+/** Makes random operations of a schema that use the objects of one organization. */
 export class OperationMaker {
   readonly #schema: GraphQLSchema;
   readonly #cast: Cast;
@@ -80,7 +83,10 @@ export class OperationMaker {
     };
   }
 
-  /** Returns the text of a root field's arguments: mostly those of a call that is known to work, sometimes with a change. */
+  /**
+   * Returns the text of a root field's arguments. Mostly they are those of a call that is known to work, sometimes with a
+   * change.
+   */
   #arguments(
     root: GraphQLObjectType,
     field: GraphQLField<unknown, unknown>,
@@ -97,13 +103,13 @@ export class OperationMaker {
     const texts = given.map((arg) => {
       const chosen = dice.chance(0.25) ? dice.mutated(args[arg.name]) : args[arg.name];
       const value = ENDS_NAMED.has(field.name) ? this.#sandboxed(chosen) : chosen;
-      const { [arg.name]: named } = withGlobalIds(field.name, { [arg.name]: value });
+      const { [arg.name]: named } = withGlobalIds({ [arg.name]: value });
       return `${arg.name}: ${document.variable(arg.type, named)}`;
     });
     return texts.length === 0 ? '' : `(${texts.join(', ')})`;
   }
 
-  /** Returns the value with the id of a victim in place of the ids of sending accounts. */
+  /** Returns the value with the ids of sending accounts replaced by the id of a victim. */
   #sandboxed(value: unknown): unknown {
     const { actors, names } = this.#cast;
     if (typeof value === 'number') return actors.some(({ id }) => id === value) ? names.userId : value;
@@ -132,7 +138,7 @@ class DocumentMaker {
     return [`${operation} Fuzz${definitions} { ${selections.join(' ')} }`, ...this.#fragments].join('\n');
   }
 
-  /** Declares a variable. @returns Its reference in the document. */
+  /** Declares a variable with a value. @returns The reference to it in the document. */
   variable(type: GraphQLInputType, value: unknown): string {
     const name = `v${this.#definitions.length}`;
     this.#definitions.push(`$${name}: ${type}`);
@@ -197,7 +203,7 @@ class DocumentMaker {
           '9999-12-31T23:59:59Z',
         ]);
       case 'ID': {
-        const named = withGlobalIds('', { [name]: thing })[name];
+        const named = withGlobalIds({ [name]: thing })[name];
         if (typeof named === 'string' && named !== thing && dice.chance(0.9)) return named;
         return dice.chance(0.85) ? dice.pick(nodeIds(this.#cast.names)) : dice.text();
       }
@@ -213,8 +219,8 @@ class DocumentMaker {
   /**
    * Returns a random selection of an output type. Empty for scalars and enums.
    *
-   * @param depth Number of further levels.
-   * @param isOfSeveral Whether the selection is beside selections of other types, as in a union.
+   * @param depth Maximum number of further levels.
+   * @param isOfSeveral Whether the document selects other types in the same place, as for a union.
    */
   selection(schema: GraphQLSchema, output: GraphQLOutputType, depth: number, isOfSeveral = false): string {
     const dice = this.#dice;
@@ -262,7 +268,7 @@ class DocumentMaker {
 const isCursor = ({ name }: { name: string }): boolean => name === 'after' || name === 'before';
 const isPageSize = ({ name }: { name: string }): boolean => name === 'first' || name === 'last';
 
-/** Formats a value as a literal of the GraphQL language. @param type Determines which texts are enum values. */
+/** Formats a value as a literal of the GraphQL language. @param type If given, determines which texts are enum values. */
 export function literal(value: unknown, type?: GraphQLInputType): string {
   const named = type && getNullableType(type);
   if (Array.isArray(value)) {

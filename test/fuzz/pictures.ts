@@ -4,7 +4,7 @@ import type { Dice } from './dice.ts';
 
 const size = { width: 24, height: 16 };
 
-/** Images of every accepted format. They are small, because tens of thousands are processed. */
+/** Small images, one or more of every accepted format. They are small because tens of thousands are processed. */
 const PICTURES: readonly Buffer[] = [
   PNG,
   await plain('teal', size).png({ palette: true }).toBuffer(),
@@ -30,7 +30,7 @@ const OTHERS: readonly Buffer[] = [
   Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
 ];
 
-/** Image dimensions at the limits of integer types. The product of some exceeds 32 bits. */
+/** Widths and heights at the limits of integer types. The product of some exceeds 32 bits. */
 const SIDES = [0, 1, 2 ** 14, 2 ** 16 - 1, 2 ** 16, 2 ** 24, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1];
 
 /** Returns a valid image or, less often, bytes that resemble an image. */
@@ -61,7 +61,7 @@ function spliced(good: Buffer, dice: Dice): Buffer {
   return Buffer.concat([good.subarray(0, from), good.subarray(to)]);
 }
 
-/** Returns the image with other dimensions in its header, and with unchanged image data. */
+/** Returns the image with another width and height in its header, and with unchanged image data. */
 function withSides(good: Buffer, dice: Dice): Buffer {
   const bytes = Buffer.from(good);
   const [width, height] = [dice.pick(SIDES), dice.pick(SIDES)];
@@ -82,17 +82,18 @@ function withSides(good: Buffer, dice: Dice): Buffer {
   return bytes;
 }
 
-/** Bytes before the compressed data of a PNG chunk, by chunk type. */
+/** Uncompressed bytes that precede the compressed data of a PNG chunk, by chunk type. */
 const HEADS: Readonly<Record<string, string>> = { zTXt: 'Comment\0\0', iTXt: 'Comment\0\x01\0\0\0', iCCP: 'icc\0\0' };
 
 /**
- * Returns a small PNG with a chunk of `length` zeros, which is compressed to about a thousandth. @param kind Type of the chunk.
+ * Returns a small PNG with a chunk that decompresses to `length` zeros. Compressed, it has about a thousandth of that length.
+ * @param kind Type of the chunk.
  */
 export function bloatedPng(kind: string, length: number): Buffer {
   return withPart(chunk(kind, Buffer.concat([Buffer.from(HEADS[kind] ?? ''), deflateSync(Buffer.alloc(length))])));
 }
 
-/** Returns `PNG` with a chunk after its header, which is 33 bytes long. */
+/** Returns the image `PNG` with a chunk inserted after its header, which is 33 bytes long. */
 const withPart = (part: Buffer): Buffer => Buffer.concat([PNG.subarray(0, 33), part, PNG.subarray(33)]);
 
 /** Returns a PNG with large or invalid metadata, some of it highly compressed. */

@@ -10,9 +10,12 @@ import type { Cast } from './stage.ts';
 import { HOSTILE_JSON } from './texts.ts';
 import { namedThing, valueLike } from './values.ts';
 
-/** Endpoints that may end the account of the sender. Only victims, which are accounts that inputs may end, send them. */
+/**
+ * Endpoints that can deactivate the sender's account or change its API key. Only victims send them: accounts that inputs are
+ * permitted to end.
+ */
 const ENDS_SENDER = new Set(['DELETE /users/me', 'POST /users/me/api_key/regenerate']);
-/** Endpoints that may end the account that they name, or change its credentials. */
+/** Endpoints that can deactivate the account that they name, or change its credentials. */
 const ENDS_NAMED = new Set([
   'DELETE /users/{user_id}',
   'PATCH /users/{user_id}',
@@ -21,10 +24,10 @@ const ENDS_NAMED = new Set([
   'PATCH /bots/{bot_id}',
   'POST /bots/{bot_id}/api_key/regenerate',
 ]);
-/** Endpoints that hash passwords, which takes a fifth of a second. They are chosen less often. */
+/** Endpoints that hash passwords, which takes a fifth of a second. Inputs choose them less often. */
 const HASHES = /^(POST \/users|POST \/fetch_api_key|PATCH \/settings)$/;
 
-/** Endpoints that fail because they need an external service, which is not configured. */
+/** Endpoints that always fail, because they need an external service which is not configured. */
 const REFUSED = /videoprovider|jwt/;
 
 const weightOf = ({ name }: Operation): number => (HASHES.test(name) || REFUSED.test(name) ? 0.2 : 1);
@@ -40,7 +43,7 @@ export async function restKind(url: string): Promise<Kind> {
   };
 }
 
-/** Path slots and parameters of a request before it is serialized. */
+/** A request before it is serialized: the values in its path, and its parameters. */
 interface Draft {
   readonly slots: Record<string, string>;
   /** Parameters in the order in which they are sent. Names can repeat. */
@@ -78,7 +81,8 @@ class RestBattery implements Battery {
   }
 
   /**
-   * Returns a mostly valid draft: a call that is known to work, or one made from the OpenAPI description, with random changes.
+   * Returns a mostly valid draft of a request, with random changes. It is a call that is known to work, or one made from the
+   * OpenAPI description.
    */
   #draft(operation: Operation, dice: Dice): Draft {
     const calls = REST_CALLS[operation.name]?.(this.#cast.names) ?? [];
@@ -131,7 +135,7 @@ class RestBattery implements Battery {
     else fields[at] = [name, changed(parameter, value, dice)];
   }
 
-  /** Replaces ids and addresses of sending accounts in the path with those of a victim. */
+  /** Replaces the ids and email addresses of sending accounts in the path with those of a victim. */
   #sandbox({ slots }: Draft): void {
     const { actors, names } = this.#cast;
     for (const [name, value] of Object.entries(slots)) {
@@ -156,8 +160,8 @@ class RestBattery implements Battery {
     }
     const parsed = parse(text);
     const isOverridden = /(^|[?&])method=/.test(`${path}&${String(body ?? '')}`);
-    // The response is compared with the description only if this endpoint has answered. A changed method or path slot can
-    // address another one.
+    // Compares the response with the OpenAPI description only if this endpoint has answered. A changed method or path can
+    // address another endpoint.
     const isItself = operation.path.replaceAll(/\{\w+\}/g, '') === operation.path || status === 200;
     const problem = parsed === undefined ? 'the reply is no JSON' : operation.problemOf(status, parsed);
     if (problem !== undefined && isItself && !isOverridden && !headers['x-other-path']) faults.push(problem);
@@ -191,8 +195,9 @@ function changed({ isJson, schema }: Parameter, value: string, dice: Dice): stri
     return dice.pick([dice.text(), value.slice(0, at) + dice.text() + value.slice(at), value + value]);
   }
   if (dice.chance(0.15)) return dice.pick(HOSTILE_JSON);
-  const parsed = parse(value);
-  const text = JSON.stringify(dice.mutated(parsed)) ?? '';
+  // An earlier change can have set a hostile text. `JSON.stringify` has too small a stack for the most deeply nested of these.
+  if (HOSTILE_JSON.includes(value)) return value;
+  const text = JSON.stringify(dice.mutated(parse(value))) ?? '';
   // Adds a duplicate key, which `JSON.stringify` never writes.
   return dice.chance(0.05) ? text.replace('{', '{"id":1,"id":2,') : text;
 }
@@ -205,7 +210,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A serialized request. */
+/** A request, ready to be sent. */
 interface Request {
   readonly method: string;
   readonly path: string;

@@ -1,4 +1,5 @@
-// npm run test:fuzz [-- --seed=1 --only=rest,sockets --inputs=20000 --seconds=30]: checks the service with hostile input.
+// npm run test:fuzz [-- --seed=1 --only=rest,sockets --inputs=20000 --seconds=30]: sends hostile input to the service and
+// checks its answers.
 import { parseArgs } from 'node:util';
 import type { Outcome } from '../faults/outcome.ts';
 import { type Kind, runCampaign } from './campaign.ts';
@@ -20,7 +21,7 @@ const { values: options } = parseArgs({
 });
 const seed = Number(options.seed);
 const inputs = Number(options.inputs);
-/** URL of the PostgreSQL server, if configured. Undefined: the embedded database. */
+/** URL of the PostgreSQL server for tests, if configured. Undefined: the embedded database. */
 const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] || undefined;
 
 const campaign = (make: (url: string) => Kind | Promise<Kind>) => async (): Promise<Outcome> => {

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outcome } from '../faults/outcome.ts';
-import { organization } from '../helpers/server.ts';
+import { createOrganization } from '../helpers/server.ts';
 import { timed } from './http.ts';
 import { openStage } from './stage.ts';
 
-/** Number of connections of each kind. */
+/** Number of connections that are slow in each way. */
 const EACH = 100;
 /**
- * Longest accepted duration of a connection in seconds, by kind. The service allows ten seconds for a request's head and a
+ * Longest accepted duration of a slow connection in seconds, by kind. The service allows ten seconds for a request's head and a
  * minute for a whole request, and checks every five seconds.
  */
 const MARKS = { 'nothing said': 16, 'a head by the byte': 16, 'a body by the byte': 66, 'half closed': 66 } as const;
@@ -16,10 +16,10 @@ type Sort = keyof typeof MARKS;
 
 const BODY = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000';
 
-/** Opens connections that are slow on purpose. The server must close each in time, and /healthz must not become slower. */
+/** Opens connections that send slowly on purpose. The server must close each in time, and /healthz must not become slower. */
 export async function slowTrial({ databaseServer }: { databaseServer: string | undefined }): Promise<Outcome> {
   await using stage = await openStage({ databaseServer });
-  const { member } = await organization({}, { on: stage });
+  const { member } = await createOrganization({}, { on: stage });
   const begin = (line: string) => `${line}\r\nHost: ${member.host}\r\nAuthorization: ${member.authorization}\r\n`;
   const first: Readonly<Record<Sort, string>> = {
     'nothing said': '',

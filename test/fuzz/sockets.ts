@@ -12,7 +12,7 @@ import { HOSTILE_JSON, nested } from './texts.ts';
 
 /** Close codes that indicate an error of the server. 1006 means that the connection ended without a close frame. */
 const FAULTS_OF_SERVER = new Set([1006, 1011, 4500]);
-/** Time to wait, in milliseconds, for the connection to end after a frame that gets no answer. */
+/** Time to wait for the connection to end, in milliseconds, after a frame that the server does not answer. */
 const SETTLE_MS = 5;
 
 export function socketKind(): Kind {
@@ -31,7 +31,7 @@ interface Message {
   readonly payload?: unknown;
 }
 
-/** A connection of one sender. It is reused for further inputs until an input ends it. */
+/** A WebSocket of one sender. It is reused for further inputs until an input ends it. */
 class Line {
   readonly person: Person;
   readonly #socket: ByteSocket;
@@ -55,7 +55,10 @@ class Line {
     const line = new Line(person, socket, mailbox);
     const acknowledged = line.#answer('connection_ack');
     socket.say({ type: 'connection_init', payload: { authorization: person.authorization } });
-    if ((await acknowledged) === undefined) throw new Error(`${person.name} was not let in`);
+    if ((await acknowledged) === undefined) {
+      const { code, reason } = line.ending ?? {};
+      throw new Error(`${person.name} could not authenticate: closed with ${code} ${reason}`);
+    }
     return line;
   }
 
@@ -78,7 +81,7 @@ class Line {
   /**
    * Sends an operation and waits for its answer.
    *
-   * @returns The answer. Undefined if the connection ended or the answer timed out.
+   * @returns The answer. Undefined if the connection ended first or the timeout was reached.
    */
   async ask(id: string, bytes: Buffer): Promise<Message | undefined> {
     const answer = this.#answer(id);
@@ -212,7 +215,7 @@ class SocketBattery implements Battery {
     };
   }
 
-  /** Returns an input that sends an invalid or nearly valid protocol message. */
+  /** Returns an input that sends an invalid or nearly valid message of the WebSocket protocol for GraphQL. */
   #message(dice: Dice, lane: number): Input {
     const good = { id: `m${dice.int(0, 99)}`, type: 'subscribe', payload: { query: '{ viewer { id } }' } };
     const text = dice.pick([
@@ -237,7 +240,7 @@ class SocketBattery implements Battery {
     return this.#written(`message ${shown(text)}`, () => inPieces(Buffer.from(text), dice), dice, lane);
   }
 
-  /** Returns an input that sends invalid frames. */
+  /** Returns an input that sends invalid WebSocket frames. */
   #odd(dice: Dice, lane: number): Input {
     const payload = Buffer.from(dice.chance(0.5) ? '{"type":"ping"}' : dice.text());
     const [what, bytes] = dice.pick<() => [string, Buffer]>([
@@ -270,7 +273,7 @@ class SocketBattery implements Battery {
     return this.#written(what, () => bytes, dice, lane, { endsLine: true });
   }
 
-  /** Returns an input that sends unusual but valid frames. */
+  /** Returns an input that sends unusual but valid WebSocket frames. */
   #harmless(dice: Dice, lane: number): Input {
     const [what, bytes] = dice.pick<() => [string, Buffer]>([
       () => odd('a ping', Buffer.from(dice.text()).subarray(0, 125), { opcode: OPCODES.ping }),
@@ -309,7 +312,7 @@ class SocketBattery implements Battery {
         line.write(bytes());
         await sleep(SETTLE_MS);
         const verdict = ended(line, 'taken');
-        // Ends the connection, because the server would read the next frame as the rest of an incomplete one.
+        // Ends the connection after an incomplete frame, because the server would read the next frame as its remaining bytes.
         if (endsLine) line.end();
         return verdict;
       },
@@ -342,7 +345,7 @@ const byBytes = (text: string): Buffer =>
     ),
   );
 
-/** Encodes a message in one frame or, less often, in two. */
+/** Encodes a message in one WebSocket frame or, less often, in two. */
 function inPieces(bytes: Buffer, dice: Dice): Buffer {
   if (dice.chance(0.85) || bytes.length < 2) return frame(bytes);
   const at = dice.int(1, bytes.length);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { AS_SERVED, type Environment, ServerProcess } from '../helpers/process.t
 import { makeScene, type Names, type Scene } from '../helpers/scene.ts';
 import type { MemoryReading } from './probe.ts';
 
-/** A tested server, which other tests may share. */
+/** The address of a tested server, which other tests may use as well. */
 export interface Target {
   readonly url: string;
   readonly dataDir: string;
@@ -21,9 +21,15 @@ export interface Target {
 export interface Stage extends Target, AsyncDisposable {
   /** Returns the errors that the server has logged, without duplicates. */
   faults(): string[];
+  /** Empties the server's bounded caches, and returns its memory. */
   memory(): Promise<MemoryReading>;
-  /** Returns how long the main threads of the server and of this process have waited for a processor, in milliseconds. */
-  waited(): number;
+  /**
+   * Begins to measure how long the threads of the server and of this process wait for a processor.
+   *
+   * @returns A function that returns the time since then in milliseconds: of the main threads, and of the helper thread of the
+   *   server that has waited longest. Password hashes and garbage collections wait for helper threads.
+   */
+  waiting(): () => number;
 }
 
 export interface StageOptions {
@@ -36,8 +42,8 @@ export interface StageOptions {
 const ERROR = 50;
 
 /**
- * Starts a server without rate limits. Its heartbeats are frequent, so that a long poll is answered before it counts as too
- * slow.
+ * Starts a server without rate limits. Its heartbeats are frequent, so that a long poll is answered within the longest accepted
+ * duration.
  */
 export async function openStage({ databaseServer, env = {} }: StageOptions): Promise<Stage> {
   const own = new AsyncDisposableStack();
@@ -62,7 +68,16 @@ export async function openStage({ databaseServer, env = {} }: StageOptions): Pro
     dataDir: server.dataDir,
     faults: () => faultsIn(server.log()),
     memory: () => readMemory(probe),
-    waited: () => waitedOf(server.pid) + waitedOf(process.pid),
+    waiting: () => {
+      const [before, ownBefore] = [waitsOf(server.pid), waitsOf(process.pid)];
+      return () => {
+        const [after, ownAfter] = [waitsOf(server.pid), waitsOf(process.pid)];
+        const waited = (thread: number) => (after.get(thread) ?? 0) - (before.get(thread) ?? 0);
+        const helpers = [...after.keys()].filter((thread) => thread !== server.pid);
+        const own = (ownAfter.get(process.pid) ?? 0) - (ownBefore.get(process.pid) ?? 0);
+        return waited(server.pid ?? 0) + Math.max(0, ...helpers.map(waited)) + own;
+      };
+    },
     async [Symbol.asyncDispose]() {
       await server.stop();
       await own.disposeAsync();
@@ -71,22 +86,28 @@ export async function openStage({ databaseServer, env = {} }: StageOptions): Pro
 }
 
 /**
- * Returns how long the main thread of a process has waited for a processor, in milliseconds. 0 if unavailable. @see proc(5),
- * schedstat
+ * Returns the total time that each thread of a process has waited for a processor, in milliseconds, by the thread's id. The id of
+ * the main thread is that of the process. Empty if unavailable. @see proc(5), schedstat
  */
-function waitedOf(pid: number | undefined): number {
+function waitsOf(pid: number | undefined): Map<number, number> {
+  const waits = new Map<number, number>();
   try {
-    const [, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
-    return Number(waited) / 1_000_000;
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const [, waited] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+      waits.set(Number(thread), Number(waited) / 1_000_000);
+    }
   } catch {
-    return 0;
+    // The system has no such files, or a thread ended between the two reads.
   }
+  return waits;
 }
 
 async function readMemory(probe: string): Promise<MemoryReading> {
   const connection = createConnection(probe);
   try {
-    return JSON.parse(await text(connection)) as MemoryReading;
+    const reading = JSON.parse(await text(connection)) as MemoryReading | { readonly failure: string };
+    if ('failure' in reading) throw new Error(`The memory could not be read: ${reading.failure}`);
+    return reading;
   } finally {
     connection.destroy();
   }
@@ -106,18 +127,18 @@ function faultsIn(log: string): string[] {
   return [...new Set(faults)];
 }
 
-/** The accounts that send inputs, and the victims, which are accounts that inputs may end. */
+/** The accounts of one organization that send inputs, and the victims: accounts that inputs are permitted to end. */
 export interface Cast {
   readonly scene: Scene;
   /** Ids and names of the objects to which inputs refer. */
   readonly names: Names;
-  /** Sending accounts. No input may end them. */
+  /** Accounts that send inputs. Inputs must not end them. */
   readonly actors: readonly Person[];
-  /** Accounts that inputs may end. They also send the inputs that may end the account of their sender. */
+  /** Accounts that inputs are permitted to end. They send the inputs that can end the account of their sender. */
   readonly victims: readonly Person[];
 }
 
-/** Number of victims. There are several, so that more than one input of a batch can end an account. */
+/** Number of victims in an organization. There are several, so that more than one input of a batch can end an account. */
 const VICTIMS = 4;
 
 /** Creates an organization for one batch of inputs, with senders and victims. */
@@ -135,7 +156,7 @@ export async function makeCast(on: Target): Promise<Cast> {
   };
 }
 
-/** Returns the senders that can no longer authenticate, because their later inputs have tested nothing. One text each. */
+/** Returns a text for each sender that can no longer authenticate. The later inputs of such a sender have tested nothing. */
 export async function endedAmong({ actors }: Cast): Promise<string[]> {
   const ended: string[] = [];
   for (const actor of actors) {

@@ -1,6 +1,6 @@
 import { PATHOLOGICAL } from '../helpers/pathological-markup.ts';
 
-/** Returns the JSON text of nested empty lists. */
+/** Returns the JSON text of `depth` nested lists. The innermost list is empty. */
 export const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
 /** JSON texts that parsers interpret differently, or that break simple parsers. */

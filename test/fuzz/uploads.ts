@@ -24,7 +24,7 @@ export async function uploadKind(url: string): Promise<Kind> {
 
 /** An upload request. */
 interface Upload {
-  /** Name of the endpoint in the OpenAPI description. Undefined: GraphQL. */
+  /** Name of the REST endpoint in the OpenAPI description. Undefined if the upload uses GraphQL. */
   readonly operation: string | undefined;
   readonly method: string;
   readonly path: string;
@@ -131,7 +131,7 @@ function inGraphQL(field: string, input: object, dice: Dice): Upload {
   return { operation: undefined, method: 'POST', path: '/graphql', query, body: remapped(body, dice) };
 }
 
-/** Returns a multipart GraphQL request in which the file is, sometimes, assigned to a wrong place in the operation. */
+/** Returns a multipart GraphQL request. Sometimes its `map` assigns the file to a wrong path of the operation. */
 function remapped({ type, content }: MultipartBody, dice: Dice): MultipartBody {
   if (dice.chance(0.85)) return { type, content };
   const place = dice.pick([

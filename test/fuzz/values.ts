@@ -3,8 +3,8 @@ import type { Dice } from './dice.ts';
 import type { Cast } from './stage.ts';
 
 /**
- * Returns the id or name of an existing object to which a parameter or field of this name may refer. Undefined if no kind of
- * object fits the name.
+ * Returns the id or name of an existing object to which a parameter or field with the name `name` can refer. Undefined if the
+ * name suggests no kind of object.
  */
 export function namedThing(name: string, { names, victims, scene }: Cast, dice: Dice): unknown {
   const key = name.toLowerCase();
@@ -34,7 +34,9 @@ export function namedThing(name: string, { names, victims, scene }: Cast, dice: 
   return things.find(([pattern]) => pattern.test(key))?.[1]();
 }
 
-/** Returns a value that a JSON schema accepts. Where the name suggests an object, the value refers to an existing one. */
+/**
+ * Returns a value that a JSON schema accepts. If the parameter's name suggests an object, the value refers to an existing one.
+ */
 export function valueLike(schema: Schema, name: string, cast: Cast, dice: Dice, depth = 0): unknown {
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) return valueLike(dice.pick(alternatives), name, cast, dice, depth);

@@ -34,7 +34,7 @@ export const SCHEMA = `
     subscriberCount: Int!
     folder: ChannelFolder
     creator: User
-    messages(first: Int!): MessageConnection
+    messages(last: Int!): MessageConnection
   }
   type ChannelConnection { nodes: [Channel!]! }
   type ChannelSubscription {
@@ -60,11 +60,11 @@ export const SCHEMA = `
   }
   type MessageConnection { nodes: [Message!]! }
   input ChannelRef { id: ID }
-  input MessageNarrowInput { channel: ChannelRef, topic: String }
+  input MessageNarrowInput { channel: ChannelRef, topicNamed: String }
   type Query {
     viewer: User
     channels(first: Int!): ChannelConnection
     subscriptions(first: Int!): ChannelSubscriptionConnection
-    messages(first: Int!, narrow: MessageNarrowInput): MessageConnection
+    messages(last: Int!, narrow: MessageNarrowInput): MessageConnection
   }
 `;

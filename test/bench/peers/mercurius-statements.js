@@ -1,5 +1,5 @@
 // Hand-written SQL, prepared once for each connection. $1 is the viewer in every statement that depends on one. All tables
-// have keys that begin with the realm, so each statement gets it, as those of the service do.
+// have keys that begin with the organization (`realm_id`), so each statement gets its id, as those of the service do.
 
 /** Whether the viewer ($1) can read the channel `c`. $2: whether the viewer is a guest. */
 export const SEES = `(c.is_web_public OR (NOT c.invite_only AND NOT $2) OR EXISTS (
@@ -17,11 +17,11 @@ const MESSAGE = `m.id AS "databaseId", m.content, m.rendered_content AS "rendere
 const CHANNEL = `c.id AS "databaseId", c.name, c.description, c.invite_only AS "isPrivate", c.created_at AS "createdAt",
   c.folder_id, c.creator_id`;
 
-/** Channels that the viewer can see. $3: the realm. */
+/** Channels that the viewer can see. $3: id of the organization, $4: maximum number. */
 export const CHANNELS = `SELECT ${CHANNEL} FROM channel c
   WHERE c.realm_id = $3 AND NOT c.is_archived AND ${SEES} ORDER BY lower(c.name) COLLATE "C", c.id LIMIT $4`;
 
-/** In this statement and the next three, $1 is the realm. */
+/** Channels by id. In this statement and the next three, $1 is the id of the organization and $2 the list of ids. */
 export const CHANNELS_BY_ID = `SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = $1 AND c.id = ANY($2::int[])`;
 
 export const FOLDERS = `SELECT id AS "databaseId", name FROM channel_folder WHERE realm_id = $1 AND id = ANY($2::int[])`;
@@ -35,7 +35,7 @@ export const SUBSCRIBER_COUNTS = `SELECT s.channel_id AS id, count(*)::int AS co
 
 /**
  * The newest messages of each channel. The channels were already filtered by visibility, so only protected history is
- * checked. $4: the realm.
+ * checked. $2: ids of the channels, $3: maximum number for each channel, $4: id of the organization.
  */
 export const NEWEST_OF_CHANNELS = `SELECT ${MESSAGE.replaceAll('m.', 'found.')}
   FROM unnest($2::int[]) AS wanted(id) JOIN channel c ON c.realm_id = $4 AND c.id = wanted.id
@@ -45,13 +45,13 @@ export const NEWEST_OF_CHANNELS = `SELECT ${MESSAGE.replaceAll('m.', 'found.')}
     ORDER BY m.id DESC LIMIT $3) AS found
   ORDER BY found.id DESC`;
 
-/** Messages of a topic. $3: the channel, $4: the topic. */
+/** Newest messages of a topic. $3: id of the channel, $4: name of the topic, $5: maximum number, $6: id of the organization. */
 export const TOPIC = `SELECT ${MESSAGE} FROM channel c JOIN message m ON m.realm_id = c.realm_id AND m.channel_id = c.id
   WHERE c.id = $3 AND c.realm_id = $6 AND ${SEES} AND lower(m.topic) = lower($4)
     AND (c.history_public_to_subscribers OR NOT c.invite_only OR m.sender_id = $1 OR ${IN_PERIOD})
   ORDER BY m.id DESC LIMIT $5`;
 
-/** Messages that the viewer received. $3: the realm. */
+/** Newest messages that the viewer received. $3: id of the organization, $4: maximum number. */
 export const RECEIVED = `SELECT ${MESSAGE} FROM message m LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
   WHERE m.realm_id = $3 AND CASE WHEN m.conversation_id IS NOT NULL THEN EXISTS (
       SELECT FROM conversation_member cm

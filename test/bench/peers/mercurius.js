@@ -115,10 +115,10 @@ const resolvers = {
     viewer: (_, _args, { reads }) => viewerOf(reads.viewer),
     channels: async (_, { first }, { reads }) => ({ nodes: await reads.channels(first) }),
     subscriptions: async (_, { first }, { reads }) => ({ nodes: await reads.subscriptions(first) }),
-    messages: async (_, { first, narrow }, { reads }) => ({
+    messages: async (_, { last, narrow }, { reads }) => ({
       nodes: await (narrow == null
-        ? reads.received(first)
-        : reads.topic(numberOf(narrow.channel.id), narrow.topic, first)),
+        ? reads.received(last)
+        : reads.topic(numberOf(narrow.channel.id), narrow.topicNamed, last)),
     }),
   },
   User: {
@@ -129,10 +129,10 @@ const resolvers = {
     folder: ({ folder_id }, _args, { reads }) => (folder_id === null ? null : reads.folders.load(folder_id)),
     creator: ({ creator_id }, _args, { reads }) => (creator_id === null ? null : reads.users.load(creator_id)),
     subscriberCount: ({ databaseId }, _args, { reads }) => reads.subscriberCounts.load(databaseId),
-    messages: async ({ databaseId }, { first }, { reads }) => ({ nodes: await reads.newest(first).load(databaseId) }),
+    messages: async ({ databaseId }, { last }, { reads }) => ({ nodes: await reads.newest(last).load(databaseId) }),
   },
   ChannelSubscription: {
-    // The same row: the channel was read with the subscription.
+    // The row of a subscription also contains the columns of its channel.
     channel: (row) => row,
     unreadCount: async ({ databaseId }, _args, { reads }) =>
       (await reads.unread()).byChannel.get(databaseId) ?? 0,

@@ -8,7 +8,7 @@ const VIEWER = `current_setting('${SETTINGS.viewer}')::int`;
 const REALM = `current_setting('${SETTINGS.realm}')::int`;
 const IS_GUEST = `current_setting('${SETTINGS.guest}')::boolean`;
 
-/** Converts a condition of the other peer, in which $1 is the viewer and $2 whether the viewer is a guest. */
+/** Returns an SQL condition with PostgreSQL settings in place of $1, the viewer, and $2, whether the viewer is a guest. */
 const asSettings = (condition) => condition.replaceAll('$1', VIEWER).replaceAll('$2', IS_GUEST);
 const SEEN = asSettings(SEES);
 const RECEIVED = `(m.sender_id = ${VIEWER} OR ${asSettings(IN_PERIOD)})`;

@@ -10,7 +10,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 /** @param {{ databaseUrl: string, poolSize: number }} input */
 export function openPool({ databaseUrl, poolSize }) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: poolSize });
-  // `reportStatistics` ends connections. The next query opens a new one.
+  // Ignores the error of a connection that `reportStatistics` has ended. The next query opens a new connection.
   pool.on('error', () => {});
   return pool;
 }

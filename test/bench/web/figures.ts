@@ -1,18 +1,18 @@
 import { median } from '../measure.ts';
 
-/** A value that was measured in the browser. */
+/** A quantity that the benchmark measured in the browser. */
 export interface Figure {
   readonly what: string;
   readonly unit: 'ms' | 's' | 'KiB' | 'MiB' | 'px';
-  /** One value for each round, or a single value. */
+  /** Measured values: one for each round, or a single one. */
   readonly seen: readonly number[];
-  /** Highest accepted median, in `unit`. */
+  /** Highest accepted median of the values, in `unit`. */
   readonly mark?: number;
-  /** Conditions of the measurement. */
+  /** Conditions under which the values were measured. */
   readonly note?: string;
 }
 
-/** Prints one line for each figure: median, minimum, maximum, and whether the median is within the mark. */
+/** Prints one line for each figure: median, minimum, maximum, and whether the median is at most the highest accepted value. */
 export function printFigures(figures: readonly Figure[]): void {
   for (const { what, unit, seen, mark, note } of figures) {
     const middle = median(seen);

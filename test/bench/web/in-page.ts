@@ -1,4 +1,4 @@
-// Functions that run in the page. Each is serialized separately, so its body cannot use other declarations of this file.
+// Functions that run in the tested page. Each is serialized separately, so its body cannot use other declarations of this file.
 
 /** Result of `watchFrames`, stored in the page. */
 export interface Watch {
@@ -51,7 +51,7 @@ export function timeKeys(): void {
 }
 
 /**
- * Clicks a channel in the sidebar and waits until its messages are rendered.
+ * Clicks the link of a channel in the sidebar and waits until its messages are rendered.
  *
  * @returns Duration in ms.
  */
@@ -76,7 +76,7 @@ export async function switchTo(name: string): Promise<number> {
 }
 
 /**
- * Scrolls up until older messages are prepended, and measures how far a visible message moves meanwhile.
+ * Scrolls up `times` times, each time until older messages are prepended. Measures how far a visible message moves meanwhile.
  *
  * @returns For each prepended page, the largest offset in pixels.
  */

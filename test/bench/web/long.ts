@@ -11,12 +11,14 @@ interface Long {
 }
 
 const PER_SECOND = 20;
-/** Number of times at which memory is measured. */
+/** Number of memory samples in a run. */
 const LOOKS = 6;
-/** Number of messages sent while the browser sleeps. */
+/** Number of messages that are sent while the browser is suspended. */
 const MISSED = 300;
 
-/** Measures memory during traffic with frequent channel switches, and how long a suspended browser takes to catch up. */
+/**
+ * Measures memory during traffic with frequent channel switches, and how long a browser that was suspended takes to catch up.
+ */
 export async function measureLong(stage: WebStage, { minutes, asleepSeconds }: Long): Promise<Figure[]> {
   const { context, page } = await stage.enter();
   const [shown, ...others] = stage.channels;
@@ -96,7 +98,7 @@ async function measureWaking(page: Page, stage: WebStage, seconds: number): Prom
   return { what: 'From resume until up to date', unit: 'ms', seen: [shownAt - woke], mark: 1000, note };
 }
 
-/** Returns the ids of all Chromium processes that this process started, and of their descendants. */
+/** Returns the ids of all Chromium processes that this process has started, and of their child processes at any depth. */
 function browserProcesses(): number[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,comm='], { encoding: 'utf8' }).trim().split('\n');
   const all = lines.map((line) => line.trim().split(/\s+/));
@@ -116,6 +118,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process has already ended.
+    // Ignores the error: the process has already ended.
   }
 }

@@ -10,20 +10,20 @@ import { measureWriting } from './writing.ts';
 
 const { values: options } = parseArgs({
   options: {
-    /** Uses a tenth of the data, to check that the bench itself works. */
+    /** Whether to use a tenth of the data, to check that the benchmark itself works. */
     quick: { type: 'boolean', default: false },
-    /** Runs only the named parts. The names are below. */
+    /** Names of the parts to run, separated by commas. Default: all. The names are below. */
     only: { type: 'string' },
     /** Number of times that each part is measured. */
     rounds: { type: 'string', default: '1' },
-    /** Minutes of traffic while memory is measured. */
+    /** Duration of the traffic during which memory is measured, in minutes. */
     minutes: { type: 'string', default: '3' },
-    /** Seconds for which the browser sleeps. */
+    /** Time for which the browser is suspended, in seconds. */
     asleep: { type: 'string', default: '60' },
   },
 });
 
-/** Parts that are measured with a large organization, in the order in which they run. */
+/** Parts of the benchmark that use a large organization, in the order in which they run. */
 const LARGE = {
   start: (stage: WebStage) => measureStart(stage, { isMarked: false }),
   writing: measureWriting,

@@ -8,15 +8,15 @@ import { Person } from '../../helpers/person.ts';
 import { AS_SERVED, ServerProcess } from '../../helpers/process.ts';
 import { watchFrames } from './in-page.ts';
 
-/** Amount of test data. The bench uses more than a large organization has. */
+/** Amount of test data. The benchmark uses more than a large organization has. */
 export interface Size {
   readonly channels: number;
   readonly messages: number;
 }
 
-/** Divisor of the number of messages. The displayed channel has this part of all messages, in one topic. */
+/** Divisor that determines the length of the displayed channel. It has one in `PART_OF_SHOWN` of all messages, in one topic. */
 const PART_OF_SHOWN = 10;
-/** Number of concurrent requests while the organization is filled. */
+/** Number of concurrent requests with which the organization is filled. */
 const LANES = 8;
 /** Number of channels that one request creates. */
 const CHUNK = 100;
@@ -27,7 +27,7 @@ export interface MadeChannel {
   readonly id: number;
 }
 
-/** A demo server with its default configuration and a large organization, and a browser. */
+/** A demo server with its default configuration and a large organization, and a browser that opens its chat page. */
 export interface WebStage extends AsyncDisposable {
   readonly server: ServerProcess;
   readonly browser: Browser;
@@ -47,9 +47,9 @@ export async function setWebStage(size: Size): Promise<WebStage> {
   own.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const env = { ...AS_SERVED, DEMO: 'on', DATABASE_URL: undefined, EVENT_HEARTBEAT_SECONDS: undefined };
   const server = own.use(await ServerProcess.start({ dataDir, env }));
-  // Frames are drawn when they are ready, not at the next tick of a 60 Hz screen, because the page is measured and not the
-  // screen. In some windows, NavigationPredictor requests an empty frame ten times a second. Without a frame-rate limit, the
-  // frame after an empty one is delayed by 20 ms.
+  // Draws frames when they are ready, not at the next tick of a 60 Hz screen, because the page is measured and not the screen.
+  // In some windows, NavigationPredictor requests an empty frame ten times a second. Without a frame-rate limit, the frame
+  // after an empty one is delayed by 20 ms.
   const asReady = ['--disable-frame-rate-limit', '--disable-gpu-vsync', '--disable-features=NavigationPredictor'];
   const browser = await launchChromium(asReady);
   own.defer(() => browser.close());

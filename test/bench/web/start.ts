@@ -58,7 +58,7 @@ export async function measureFirstStart(): Promise<Figure> {
  * Measures the time from navigation until a message and the text field are painted, and the size of the JavaScript loaded until
  * then.
  *
- * @param isMarked Whether the highest accepted values apply to an organization of this size.
+ * @param isMarked Whether the highest accepted values apply, which depends on the size of the organization.
  */
 export async function measureStart(stage: WebStage, { isMarked }: { readonly isMarked: boolean }): Promise<Figure[]> {
   const { context, page } = await stage.enter();

@@ -4,7 +4,7 @@ import type { Figure } from './figures.ts';
 import { timeKeys } from './in-page.ts';
 import { openBench, traffic, type WebStage } from './stage.ts';
 
-/** Interval between the key strokes of a fast typist, in milliseconds. */
+/** Interval between two key strokes of a fast typist, in milliseconds. */
 const BETWEEN_KEYS_MS = 60;
 const STROKES = 400;
 const WORDS = 'the quick brown fox jumps over the lazy dog '.repeat(10).slice(0, STROKES);
@@ -27,8 +27,8 @@ export async function measureWriting(stage: WebStage): Promise<Figure[]> {
 }
 
 /**
- * Measures the key strokes in a page that has only a text field. This is the share of the latency that browser and machine
- * cause.
+ * Measures key strokes in a page that has only a text field. The result is the part of the latency that the browser and the
+ * machine cause.
  */
 async function writeInNothing({ browser }: WebStage): Promise<number[]> {
   const page = await browser.newPage();
@@ -38,7 +38,7 @@ async function writeInNothing({ browser }: WebStage): Promise<number[]> {
   return times;
 }
 
-/** Types `WORDS` into a field. @returns Time from each key stroke to its paint, in milliseconds. */
+/** Types `WORDS` into a text field. @returns Time from each key stroke until it is painted, in milliseconds. */
 async function write(page: Page, field: Locator): Promise<number[]> {
   await page.evaluate(timeKeys);
   await field.pressSequentially(WORDS, { delay: BETWEEN_KEYS_MS, timeout: 120_000 });
