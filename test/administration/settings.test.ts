@@ -12,13 +12,19 @@ const refusalOf = async (person: Person, path: string, parameters: Fields) => {
 
 const organizationOf = (person: Person) => person.register({ fetch_event_types: ['realm'] });
 
+/** Returns the id of the role group of everyone on the Internet, which holds no permission. */
+async function internetGroupOf(owner: Person): Promise<number> {
+  const { realm_user_groups: groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+  return groups.find(({ name }: { name: string }) => name === 'role:internet').id;
+}
+
 /** Returns the ids of the role groups. `nobody` is the permission value of a channel for which no user holds the permission. */
 async function groupsOf(owner: Person) {
   const organization = await organizationOf(owner);
   const { id } = await owner.ok('POST', '/channels/create', { name: 'of nobody', subscribers: [] });
   const { stream } = await owner.ok('GET', `/streams/${id}`);
   return {
-    internet: organization.realm_can_resolve_topics_group - 1,
+    internet: await internetGroupOf(owner),
     everyone: organization.realm_can_resolve_topics_group,
     members: organization.realm_can_create_groups,
     moderators: organization.realm_can_set_delete_message_policy_group,

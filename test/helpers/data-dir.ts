@@ -42,9 +42,15 @@ function isRoomy(path: string): boolean {
   return bavail * bsize >= ROOMY_BYTES;
 }
 
-/** Creates a data directory for one test. Copies the template of the run, because creating a database takes seconds. */
+/** Creates an empty directory for one test, for the data of a service on PostgreSQL, or for other files. */
+export const newEmptyDir = (): string => mkdtempSync(join(process.env[FOLDER] ?? tmpdir(), 'chat-test-'));
+
+/**
+ * Creates a data directory with an embedded database for one test. Copies the template of the run, because creating a database
+ * takes seconds.
+ */
 export function newDataDir(): string {
-  const dataDir = mkdtempSync(join(process.env[FOLDER] ?? tmpdir(), 'chat-test-'));
+  const dataDir = newEmptyDir();
   const template = process.env[TEMPLATE];
   if (template !== undefined && existsSync(template)) cpSync(template, dataDir, { recursive: true });
   return dataDir;

@@ -5,7 +5,7 @@ import { openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newDataDir } from './data-dir.ts';
+import { newDataDir, newEmptyDir } from './data-dir.ts';
 import { createMigratedDatabase } from './database.ts';
 import type { SmallMemory } from './small-memory.ts';
 
@@ -86,7 +86,9 @@ export class ServerProcess implements AsyncDisposable {
   /** Starts a server. Resolves when it is ready. @throws {Error} If it ends, or is not ready in three minutes. */
   static async start({ env = {}, dataDir, memory }: ServerOptions = {}): Promise<ServerProcess> {
     const own = new AsyncDisposableStack();
-    const directory = dataDir ?? newDataDir();
+    const { DATABASE_URL: databaseUrl } = { ...process.env, ...env };
+    // An embedded database that is not in use would be reported, and would keep the demo from being created.
+    const directory = dataDir ?? (databaseUrl === undefined ? newDataDir() : newEmptyDir());
     if (dataDir === undefined) own.defer(() => rmSync(directory, { recursive: true, force: true }));
     const all = { ...DEFAULTS, ...(await databaseOf(env, own)), ...env };
     for (let attempt = 1; ; attempt++) {
