@@ -50,8 +50,11 @@ export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>
  *
  * @throws TotalReachedError if the user would own more than 200 bots.
  */
-export async function requireRoomForBot(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
-  requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { botOwnerId: id } })));
+export async function requireRoomForBot(
+  tx: Tx,
+  { organizationId, id }: Pick<User, 'organizationId' | 'id'>,
+): Promise<void> {
+  requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { organizationId, botOwnerId: id } })));
 }
 
 /**

@@ -69,7 +69,7 @@ export async function bringBack(
     where: { organizationId_id: { organizationId: organization.id, id } },
     data: { isArchived: false },
   });
-  const list = (await readSubscribers(tx, [id], now))(id);
+  const list = (await readSubscribers(tx, organization.id, [id], now))(id);
   const wire = toWireChannel(channel, {
     groups: await systemGroups(tx, organization.id),
     subscriberCount: list.subscribers.length,

@@ -129,7 +129,8 @@ async function readPages({ db, organizationId }: ReadPlace, requests: readonly P
     Prisma.sql`
     SELECT v.place, page.id, page.key FROM ${viewersOf(requests)} CROSS JOIN LATERAL (
       SELECT c.id, ${value} AS key, row_number() OVER (ORDER BY ${order}) AS position FROM channel c
-      WHERE ${isListed(organizationId, filter, PROBE)} AND ${isSeen(filter, PROBE)}
+      WHERE c.realm_id = ${organizationId} AND ${isListed(organizationId, filter, PROBE)}
+        AND ${isSeen(organizationId, filter, PROBE)}
         AND ${isWithin(page, key, ID, 'compared' in field ? field.compared : undefined)}
       ORDER BY ${order} LIMIT ${page.limit}::bigint
     ) AS page ORDER BY v.place, page.position`,
@@ -156,9 +157,9 @@ async function readCounts({ db, organizationId }: ReadPlace, requests: readonly 
  */
 function countOf(organizationId: number, filter: ChannelListFilter): Prisma.Sql {
   const listed = isListed(organizationId, filter);
-  const seen = isSeen(filter);
+  const seen = isSeen(organizationId, filter);
   const counted = (condition: Prisma.Sql) =>
-    Prisma.sql`(SELECT count(*) FROM channel c WHERE ${listed} AND ${condition})`;
+    Prisma.sql`(SELECT count(*) FROM channel c WHERE c.realm_id = ${organizationId} AND ${listed} AND ${condition})`;
   if (filter.isSubscribed != null || filter.subscriberId !== undefined) return counted(seen);
   const ownOnly = Prisma.sql`NOT c.is_web_public AND ${isAmong(organizationId, Prisma.sql`v.user_id`)}`;
   return Prisma.sql`
@@ -173,9 +174,9 @@ const isAmong = (organizationId: number, userId: Prisma.Sql): Prisma.Sql => Pris
     SELECT s.channel_id FROM subscription s WHERE s.realm_id = ${organizationId} AND s.user_id = ${userId} AND s.active))`;
 
 /** Returns the condition that the viewer `v` is subscribed to the channel `c`. @param probe `PROBE`, or an empty expression. */
-const isOwn = (probe: Prisma.Sql): Prisma.Sql => Prisma.sql`
+const isOwn = (organizationId: number, probe: Prisma.Sql): Prisma.Sql => Prisma.sql`
   EXISTS (SELECT FROM subscription s
-    WHERE s.realm_id = c.realm_id AND s.user_id = v.user_id AND s.channel_id = c.id AND s.active ${probe})`;
+    WHERE s.realm_id = ${organizationId} AND s.user_id = v.user_id AND s.channel_id = c.id AND s.active ${probe})`;
 
 /**
  * SQL at the end of a subquery on subscriptions. It makes the planner look up the subscription of each row of a page, instead
@@ -199,9 +200,8 @@ function privacyCondition(kinds: readonly ChannelPrivacy[]): Prisma.Sql {
 function isListed(organizationId: number, filter: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
   const { privacy, isDefault, folderId, includeArchived, nameContains, isSubscribed } = filter;
   const subscribed = (wanted: boolean) =>
-    wanted ? isAmong(organizationId, Prisma.sql`v.user_id`) : Prisma.sql`NOT ${isOwn(probe)}`;
+    wanted ? isAmong(organizationId, Prisma.sql`v.user_id`) : Prisma.sql`NOT ${isOwn(organizationId, probe)}`;
   const conditions = [
-    Prisma.sql`c.realm_id = ${organizationId}`,
     ...(privacy == null ? [] : [privacyCondition(kindsOf(privacy))]),
     ...(isDefault == null ? [] : [Prisma.sql`c.is_default = ${isDefault}::boolean`]),
     // An invalid folder id is replaced by -1, which matches no channel.
@@ -211,7 +211,7 @@ function isListed(organizationId: number, filter: ChannelListFilter, probe = Pri
     ...(isSubscribed == null ? [] : [subscribed(isSubscribed)]),
     ...(filter.subscriberId === undefined ? [] : [isAmong(organizationId, activeSubscriber(organizationId))]),
   ];
-  return Prisma.join(conditions, ' AND ');
+  return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
 }
 
 const NAME = { name: Prisma.sql`c.name`, words: Prisma.sql`c.name_words` };
@@ -223,10 +223,10 @@ const activeSubscriber = (organizationId: number): Prisma.Sql => Prisma.sql`
  * Returns the condition that the viewer `v` sees the channel `c`, or also reads it, if the filter requires it. Equivalent to
  * `seesChannel` and `readsChannel`: users who can read a channel also see it.
  */
-function isSeen({ onlyReadable }: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
+function isSeen(organizationId: number, { onlyReadable }: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
   const names: readonly ChannelPermissionName[] = onlyReadable === true ? CONTENT_PERMISSIONS : METADATA_PERMISSIONS;
   return Prisma.sql`(
-    v.reach = 'all' OR c.is_web_public OR (v.reach = 'public' AND NOT c.invite_only) OR ${isOwn(probe)}
+    v.reach = 'all' OR c.is_web_public OR (v.reach = 'public' AND NOT c.invite_only) OR ${isOwn(organizationId, probe)}
     OR (v.reach = 'public' AND (c.creator_id = v.user_id OR c.permissions <> '{}')
       AND (${Prisma.join(names.map(isHeld), ' OR ')})))`;
 }

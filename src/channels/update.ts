@@ -287,6 +287,7 @@ async function requireEmptyTopicAlone(
   channelId: number,
 ): Promise<void> {
   const named = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM message WHERE channel_id = ${channelId} AND topic_key(topic) > '' LIMIT 1`;
+    SELECT 1 FROM message
+    WHERE realm_id = ${organization.id} AND channel_id = ${channelId} AND topic_key(topic) > '' LIMIT 1`;
   if (named.length > 0) throw new OtherTopicsError(emptyTopicName(organization));
 }

@@ -57,7 +57,7 @@ export async function toWireChannels(
   actor: ChannelActor,
   channels: readonly Channel[],
 ): Promise<WireChannel[]> {
-  const countOf = await countSubscribers(db, idsOf(channels));
+  const countOf = await countSubscribers(db, actor.person.organization.id, idsOf(channels));
   return withCounts(db, actor, channels, countOf);
 }
 
@@ -76,8 +76,10 @@ export async function toPeopledChannels(
       listOf: () => NOBODY,
     };
   }
-  const ids = idsOf(channels);
-  const listOf = await (include === 'true' ? readWholeSubscribers(db, ids) : readSubscribers(db, ids, actor.now));
+  const [organizationId, ids] = [actor.person.organization.id, idsOf(channels)];
+  const listOf = await (include === 'true'
+    ? readWholeSubscribers(db, organizationId, ids)
+    : readSubscribers(db, organizationId, ids, actor.now));
   return { channels: await withCounts(db, actor, channels, (id) => listOf(id).subscribers.length), listOf };
 }
 

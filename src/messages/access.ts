@@ -34,16 +34,17 @@ export const isMessageId = (id: number): boolean => Number.isSafeInteger(id) && 
  * `OFFSET 0` makes the planner look up the user's membership or subscription by its key. Otherwise the planner might read the
  * user's rows in all organizations.
  *
+ * @param organizationId Organization of the message and the user.
  * @param userId User id, or SQL for a column with user ids.
  */
-export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
+export function receivedBy(organizationId: number, userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(m.sender_id = ${userId} OR CASE
     WHEN m.conversation_id IS NOT NULL THEN EXISTS (
       SELECT FROM conversation_member cm
-      WHERE cm.realm_id = m.realm_id AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id OFFSET 0)
+      WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id OFFSET 0)
     ELSE EXISTS (
       SELECT FROM subscription_period p
-      WHERE p.realm_id = m.realm_id AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id
+      WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id
         AND p.began_message_id < m.id AND (p.ended_message_id IS NULL OR m.id <= p.ended_message_id) OFFSET 0)
     END)`;
 }
@@ -120,7 +121,7 @@ export async function findMessage(
     db,
     Prisma.sql`
     SELECT ${PLACED}, s.active AS "isSubscribed"
-    FROM ${PLACES} LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.user_id = ${id}
+    FROM ${PLACES} LEFT JOIN subscription s ON s.realm_id = ${organization.id} AND s.channel_id = m.channel_id AND s.user_id = ${id}
     WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} ${lock}`,
   );
   return row === undefined ? undefined : { message: placedIn(row), isSubscribed: row['isSubscribed'] === true };
@@ -159,7 +160,7 @@ export async function readableByEach(
     Prisma.sql`
     SELECT ${PLACED}, ARRAY(
       SELECT s.user_id FROM subscription s
-      WHERE s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
+      WHERE s.realm_id = ${organizationId} AND s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
     FROM ${PLACES} WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[])`,
   );
   const found = rows.map((row) => ({ message: placedIn(row), subscribers: new Set(row.subscribers) }));
@@ -201,7 +202,7 @@ async function receivedOf(
     db,
     Prisma.sql`
     SELECT reader.id AS reader, m.id FROM message m, unnest(${readerIds}::int[]) AS reader(id)
-    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(Prisma.sql`reader.id`)}`,
+    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(organizationId, Prisma.sql`reader.id`)}`,
   );
   return new Set(rows.map(({ reader, id }) => `${reader} ${id}`));
 }
@@ -239,7 +240,7 @@ export async function hasReceived(
   const rows = await readRows<unknown>(
     db,
     Prisma.sql`
-    SELECT 1 FROM message m WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} AND ${receivedBy(id)}`,
+    SELECT 1 FROM message m WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} AND ${receivedBy(organization.id, id)}`,
   );
   return rows.length > 0;
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { doEverything } from '../helpers/everything.ts';
+import { recordedStatements } from '../helpers/everything.ts';
 import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
-import { makeScene } from '../helpers/scene.ts';
 
 // Checks that no index is unique across organizations. Such an index would make it impossible to store organizations on
 // separate database servers, because each write would have to query all servers. See src/platform/db/README.md.
@@ -93,9 +92,7 @@ async function planOf(statement: string): Promise<Step[]> {
 
 describe('what requests ask the database', () => {
   test('contains the organization wherever an index starts with it', async () => {
-    const scene = await makeScene({ on: service });
-    const made = await service.queriesOf(() => doEverything(scene));
-    const statements = [...new Set(made)].filter((one) => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(one));
+    const statements = await recordedStatements(service);
     expect(statements.length).toBeGreaterThan(250);
     const first = new Map((await uniqueIndexes()).map((index) => [index.name, index.first]));
     const wrong: string[] = [];

@@ -36,6 +36,10 @@ describe('migrating', () => {
     '20261129050000_name_look_alikes',
     '20261129120000_database_seal',
     '20261129140000_name_words_by_case',
+    '20261129150000_indexes_by_organization',
+    '20261129150010_replaced_indexes',
+    '20261129150020_references_without_cascade',
+    '20261129150030_references_validated',
   ];
 
   test('applies the missing migrations to an empty database, once', async () => {

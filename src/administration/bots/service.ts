@@ -83,7 +83,7 @@ export async function createBot(
       const now = await asOfNow(tx, ctx);
       await requireMayCreateBots(tx, now);
       if (await isNameTaken(tx, organizationId, row.fullName)) throw nameTaken();
-      await requireRoomForBot(tx, viewer);
+      await requireRoomForBot(tx, viewer.user);
       const whole = { ...row, ...(await requireDefaults(tx, now, defaults)) };
       const made = await introduceUser(tx, emit, now, now.viewer.organization, whole);
       const user = image === undefined ? made.user : await setAvatar(tx, emit, made.user, image);

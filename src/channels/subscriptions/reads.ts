@@ -18,7 +18,7 @@ import { toPeopledChannels } from '../wire-channels.ts';
  */
 export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   await accessChannel(ctx, channelId);
-  const listOf = await readWholeSubscribers(ctx.work.db, [channelId]);
+  const listOf = await readWholeSubscribers(ctx.work.db, ctx.organizationId, [channelId]);
   return listOf(channelId).subscribers;
 }
 

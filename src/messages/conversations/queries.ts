@@ -57,7 +57,8 @@ export async function readConversations(
     SELECT v.id, v.member_ids, last.id AS last_id FROM conversation_member cm
     JOIN conversation v ON v.realm_id = cm.realm_id AND v.id = cm.conversation_id
     CROSS JOIN LATERAL (
-      SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1
+      SELECT m.id FROM message m
+      WHERE m.realm_id = ${organizationId} AND m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1
     ) AS last
     WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} AND ${isWithin(page, key, ID)}
       AND (${ids === undefined} OR cm.conversation_id = ANY(${[...(ids ?? [])]}::int[]))
@@ -73,7 +74,7 @@ export async function countConversations(db: SqlClient, { organizationId, userId
     Prisma.sql`
     SELECT count(*) FROM conversation_member cm
     WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} AND EXISTS (
-      SELECT FROM message m WHERE m.conversation_id = cm.conversation_id)`,
+      SELECT FROM message m WHERE m.realm_id = ${organizationId} AND m.conversation_id = cm.conversation_id)`,
   );
   return Number(row?.count ?? 0);
 }

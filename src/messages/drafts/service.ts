@@ -122,8 +122,10 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
  */
 export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): Promise<Draft> {
   await accessDraft(ctx, draftId);
-  const [data] = await toRows(ctx, [draft], () => 'draft');
-  if (data === undefined) throw new Error('The draft was not converted to a row');
+  const [row] = await toRows(ctx, [draft], () => 'draft');
+  if (row === undefined) throw new Error('The draft was not converted to a row');
+  // The organization and the author of a row never change.
+  const { organizationId: _, authorId: __, ...data } = row;
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, ctx.viewer.user);
     const where = { id: draftId, ...visibleTo(ctx) };
@@ -158,7 +160,7 @@ export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
  * @throws TotalReachedError if the drafts are longer.
  */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
-  requireWithin('drafts_total_length', await draftsLength(tx, viewer.id));
+  requireWithin('drafts_total_length', await draftsLength(tx, viewer.organization.id, viewer.id));
 }
 
 /**

@@ -50,16 +50,17 @@ async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<
     const place = { organization: viewer.organization, now: app.now() };
     const rows = await tx.$queryRaw<{ id: bigint }[]>`
       SELECT m.id FROM message m
-      WHERE ${isOf(channel, topic)} AND ${hasProtectedHistory(channel) ? receivedBy(viewer.id) : Prisma.sql`true`}
+      WHERE m.realm_id = ${organizationId} AND ${isIn(channel, topic)} AND ${hasProtectedHistory(channel) ? receivedBy(organizationId, viewer.id) : Prisma.sql`true`}
       ORDER BY m.id DESC LIMIT ${BATCH}`;
     const ids = rows.map(({ id }) => Number(id));
     await deleteMessages(tx, emit, { ...place, deleter: viewer }, ids);
     if (ids.length === BATCH) return false;
-    const unseen = await tx.$queryRaw<unknown[]>`SELECT 1 FROM message m WHERE ${isOf(channel, topic)} LIMIT 1`;
+    const unseen = await tx.$queryRaw<unknown[]>`
+      SELECT 1 FROM message m WHERE m.realm_id = ${organizationId} AND ${isIn(channel, topic)} LIMIT 1`;
     if (unseen.length === 0) await clearTopicPolicies(tx, emit, place, { channelId, topic });
     return true;
   });
 }
 
-const isOf = ({ id, organizationId }: Channel, topic: string): Prisma.Sql =>
-  Prisma.sql`m.realm_id = ${organizationId} AND m.channel_id = ${id} AND topic_key(m.topic) = topic_key(${topic})`;
+const isIn = ({ id }: Channel, topic: string): Prisma.Sql =>
+  Prisma.sql`m.channel_id = ${id} AND topic_key(m.topic) = topic_key(${topic})`;

@@ -42,7 +42,7 @@ const alreadyDeleted = (): ConflictError => new ConflictError('Message already d
 /** Returns whether the id belongs to a deleted message that the viewer could read if it still existed. */
 async function couldRead(tx: Tx, viewer: Viewer, messageId: number, now: Date): Promise<boolean> {
   const [deleted] = await tx.$queryRaw<{ channel_id: number | null; received: boolean }[]>`
-    SELECT m.channel_id, ${receivedBy(viewer.id)} AS received
+    SELECT m.channel_id, ${receivedBy(viewer.organization.id, viewer.id)} AS received
     FROM deleted_message d CROSS JOIN LATERAL jsonb_populate_record(NULL::message, d.body) AS m
     WHERE d.realm_id = ${viewer.organization.id} AND d.id = ${messageId}`;
   if (deleted === undefined) return false;

@@ -251,12 +251,15 @@ async function requireAllInTime(
  */
 async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, topic: string, ids: readonly number[]) {
   const moving = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
-  const visible = hasProtectedHistory(from) ? receivedBy(viewer.id) : Prisma.sql`true`;
+  const organizationId = from.organizationId;
+  const visible = hasProtectedHistory(from) ? receivedBy(organizationId, viewer.id) : Prisma.sql`true`;
   const [row] = await tx.$queryRaw<{ stays: boolean; there: boolean; same: boolean }[]>`
-    SELECT EXISTS (SELECT FROM message m WHERE m.channel_id = ${from.id} AND topic_key(m.topic) = topic_key(${message.topic})
-                     AND NOT ${moving} AND ${visible}) AS stays,
-           EXISTS (SELECT FROM message m WHERE m.channel_id = ${to.id} AND topic_key(m.topic) = topic_key(${topic})
-                     AND NOT ${moving}) AS there,
+    SELECT EXISTS (SELECT FROM message m
+                   WHERE m.realm_id = ${organizationId} AND m.channel_id = ${from.id}
+                     AND topic_key(m.topic) = topic_key(${message.topic}) AND NOT ${moving} AND ${visible}) AS stays,
+           EXISTS (SELECT FROM message m
+                   WHERE m.realm_id = ${organizationId} AND m.channel_id = ${to.id}
+                     AND topic_key(m.topic) = topic_key(${topic}) AND NOT ${moving}) AS there,
            topic_key(${message.topic}) = topic_key(${topic}) AS same`;
   if (row === undefined) throw new Error('The query returned no row');
   const isSameTopic = row.same && from.id === to.id;
@@ -303,15 +306,15 @@ export async function removeInaccessibleFlags(
   const readers = await userIdsReading(tx, organization, to, userIds, now);
   const isGone = (userId: Prisma.Sql) =>
     hasProtectedHistory(to)
-      ? Prisma.sql`NOT (${userId} = ANY(${readers}::int[]) AND ${receivedBy(userId)})`
+      ? Prisma.sql`NOT (${userId} = ANY(${readers}::int[]) AND ${receivedBy(organization.id, userId)})`
       : Prisma.sql`${userId} <> ALL(${readers}::int[])`;
-  const among = Prisma.sql`m.realm_id = ${organization.id} AND m.id = ANY(${[...ids]}::bigint[])`;
+  const among = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
   await tx.$executeRaw`
     DELETE FROM user_message um USING message m
-    WHERE ${among} AND um.realm_id = m.realm_id AND um.message_id = m.id AND ${isGone(Prisma.sql`um.user_id`)}`;
+    WHERE m.realm_id = ${organization.id} AND ${among} AND um.realm_id = m.realm_id AND um.message_id = m.id AND ${isGone(Prisma.sql`um.user_id`)}`;
   await tx.$executeRaw`
     DELETE FROM read_exception x USING message m
-    WHERE ${among} AND x.realm_id = m.realm_id AND x.message_id = m.id AND NOT x.is_read
+    WHERE m.realm_id = ${organization.id} AND ${among} AND x.realm_id = m.realm_id AND x.message_id = m.id AND NOT x.is_read
       AND ${isGone(Prisma.sql`x.user_id`)}`;
 }
 

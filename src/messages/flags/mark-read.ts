@@ -194,7 +194,7 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
   if (unread.length === 0) return;
   const [moved] = await tx.$queryRaw<{ through: bigint }[]>`
     WITH last AS (SELECT ${lastMessage(organizationId)} AS id),
-    held AS (
+    held AS MATERIALIZED (
       SELECT recipient.id, COALESCE(r.read_through, 0) AS read_through FROM (
         SELECT DISTINCT channel_id::bigint * 2 AS id FROM subscription_period
         WHERE realm_id = ${organizationId} AND user_id = ${userId}
@@ -207,10 +207,16 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
       INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
       SELECT ${organizationId}, ${userId}, held.id, last.id FROM held, last
       WHERE CASE WHEN held.id % 2 = 1
-        THEN EXISTS (SELECT FROM message m WHERE m.conversation_id = held.id / 2 AND m.id > held.read_through)
-        ELSE EXISTS (SELECT FROM message m WHERE m.channel_id = held.id / 2 AND m.id > held.read_through)
-          OR EXISTS (SELECT FROM message m WHERE m.sent_channel_id = held.id / 2 AND m.channel_id <> m.sent_channel_id
-            AND m.id > held.read_through) END
+        THEN EXISTS (
+          SELECT FROM message m
+          WHERE m.realm_id = ${organizationId} AND m.conversation_id = held.id / 2 AND m.id > held.read_through)
+        ELSE EXISTS (
+          SELECT FROM message m
+          WHERE m.realm_id = ${organizationId} AND m.channel_id = held.id / 2 AND m.id > held.read_through)
+          OR EXISTS (
+          SELECT FROM message m
+          WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = held.id / 2
+            AND m.channel_id <> m.sent_channel_id AND m.id > held.read_through) END
       ON CONFLICT (realm_id, user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
     )
     SELECT id AS through FROM last`;
@@ -229,7 +235,7 @@ function readSince(tx: Tx, { organizationId, userId }: Holder, through: bigint):
   return tx.$executeRaw`
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${organizationId}, ${userId}, ${SENT_RECIPIENT}, max(m.id) FROM message m
-    WHERE m.realm_id = ${organizationId} AND m.id > ${through} AND ${receivedBy(userId)} GROUP BY ${SENT_RECIPIENT}
+    WHERE m.realm_id = ${organizationId} AND m.id > ${through} AND ${receivedBy(organizationId, userId)} GROUP BY ${SENT_RECIPIENT}
     ON CONFLICT (realm_id, user_id, recipient_id)
       DO UPDATE SET read_through = GREATEST(read_mark.read_through, EXCLUDED.read_through)`;
 }

@@ -276,11 +276,11 @@ async function readMessages(
       SELECT 1 AS held FROM message WHERE realm_id = ${organizationId} AND id = ANY(${[...ids]}::bigint[]) ORDER BY id FOR SHARE`;
   }
   const rows = await tx.$queryRaw<(Omit<FlaggedMessage, 'id'> & { readonly id: bigint })[]>`
-    SELECT m.id, m.channel_id AS "channelId", m.topic, m.conversation_id AS "conversationId", c.member_ids AS "memberIds", ${receivedBy(userId)} AS received,
-           COALESCE(m.channel_id <> m.sent_channel_id, false) AS "isMoved", ${isUnreadBy(userId)} AS "isUnread", s.user_id IS NOT NULL AS "isSubscribed",
+    SELECT m.id, m.channel_id AS "channelId", m.topic, m.conversation_id AS "conversationId", c.member_ids AS "memberIds", ${receivedBy(organizationId, userId)} AS received,
+           COALESCE(m.channel_id <> m.sent_channel_id, false) AS "isMoved", ${isUnreadBy(organizationId, userId)} AS "isUnread", s.user_id IS NOT NULL AS "isSubscribed",
            ${IS_TOPIC_MUTED} AS "isMuted",
            COALESCE(um.mentioned, false) AS mentioned,
-           COALESCE(um.topic_wildcard_mentioned, false) OR (m.channel_wildcard AND ${receivedBy(userId)}) AS wildcard
+           COALESCE(um.topic_wildcard_mentioned, false) OR (m.channel_wildcard AND ${receivedBy(organizationId, userId)}) AS wildcard
     FROM message m
     LEFT JOIN conversation c ON c.realm_id = m.realm_id AND c.id = m.conversation_id
     LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active
@@ -332,7 +332,7 @@ async function setFlag(
   const changed = await tx.$queryRaw<{ id: bigint }[]>`
     INSERT INTO user_message (realm_id, user_id, message_id, ${column}, historical)
     SELECT ${organizationId}, ${viewer.id}, there.id, true, NOT there.received FROM (
-      SELECT m.id, ${receivedBy(viewer.id)} AS received FROM message m
+      SELECT m.id, ${receivedBy(organizationId, viewer.id)} AS received FROM message m
       WHERE m.realm_id = ${organizationId} AND m.id = ANY(${rows.map(({ id }) => id)}::bigint[]) FOR KEY SHARE OF m) AS there
     ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET ${column} = true WHERE NOT user_message.${column}
     RETURNING message_id AS id`;

@@ -238,7 +238,7 @@ async function resolveAnchor(ctx: Ctx, narrow: CompiledNarrow, anchor: Anchor): 
  */
 async function firstUnread({ work }: Ctx, narrow: CompiledNarrow): Promise<number | undefined> {
   const { rights, isDirect, namesChannel, topic } = narrow;
-  const isMuted = isDirect || topic !== undefined ? sql`false` : isMutedFor(rights.userId, !namesChannel);
+  const isMuted = isDirect || topic !== undefined ? sql`false` : isMutedFor(rights, !namesChannel);
   const unmuted = withCondition(narrow, sql`NOT ${isMuted}`);
   // Each source begins at the user's read mark, so the first match of each source is near that mark.
   const sources = unreadSourcesOf(unmuted).map((source) => sql`(${source(whole(1))})`);

@@ -77,7 +77,7 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
     const most = sql`(${FEW[others.kind]} * pass.span)`;
     const few = isCompared
       ? others.all.map((source) => sql`(${source(inStep(sql`(${most} + 1)`))})`)
-      : [sql`SELECT m.id FROM message m WHERE false`];
+      : [sql`SELECT 0::bigint AS id WHERE false`];
     const areFew = isCompared ? sql`(SELECT count(*) FROM few) <= ${most}` : sql`false`;
     const without = (isOne: Prisma.Sql) => sql`
       SELECT m.id, false FROM message m

@@ -75,8 +75,8 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
     },
     select: { isMuted: true, active: true },
   });
-  const [topicPolicy = INHERITED] = await readPolicies(tx, [
-    { organizationId: viewer.organization.id, userId: viewer.id, channelId: channel.id, topic },
+  const [topicPolicy = INHERITED] = await readPolicies(tx, viewer.organization.id, [
+    { userId: viewer.id, channelId: channel.id, topic },
   ]);
   const isMuted = subscription?.active === true && subscription.isMuted;
   const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });

@@ -72,14 +72,14 @@ export async function expiredMessages(
 ): Promise<Expired[]> {
   const ofOrganization = organizationSetting(organization, 'message_retention_days');
   const daysOf = Prisma.sql`COALESCE(c.message_retention_days, ${ofOrganization}::int)`;
-  // The inner query has no equality condition on channel or organization. With one, the planner would read and sort all
-  // messages of a channel that it estimates to be small. Without one, it reads the index from the beginning of the channel.
+  // The inner query has no equality condition on the channel. With one, the planner would read and sort all messages of a
+  // channel that it estimates to be small. Without one, it reads the index from the beginning of the channel.
   const oldest = (channelId: Prisma.Sql, count: number) => Prisma.sql`
     SELECT next.id, next.channel_id, next.sent_at FROM (
-      SELECT m.id, m.channel_id, m.sent_at, m.realm_id FROM message m
-      WHERE m.channel_id IS NOT NULL AND (m.channel_id, m.id) > (${channelId}, 0::bigint)
+      SELECT m.id, m.channel_id, m.sent_at FROM message m
+      WHERE m.realm_id = ${organization.id} AND m.channel_id IS NOT NULL AND (m.channel_id, m.id) > (${channelId}, 0::bigint)
       ORDER BY m.channel_id, m.id LIMIT ${count}
-    ) AS next WHERE next.realm_id = ${organization.id} AND next.channel_id = ${channelId}`;
+    ) AS next WHERE next.channel_id = ${channelId}`;
   // MATERIALIZED makes the database choose the channels first. Otherwise it could read messages of channels that have none to
   // delete.
   const due = Prisma.sql`
@@ -126,16 +126,12 @@ export async function expiredInRange(
 ): Promise<ExpiredRange> {
   const ofOrganization = organizationSetting(organization, 'message_retention_days');
   const daysOf = Prisma.sql`COALESCE(c.message_retention_days, ${ofOrganization}::int)`;
-  // The id of the organization comes from a row of `realm`: for a constant the planner can estimate that few messages follow, and
-  // would then read and sort all of them instead of reading the primary key in its order. The last message of the range is
-  // returned even if it has not expired.
+  // `after` is a subquery: for a constant the planner can estimate that few messages follow, and would then read and sort all of
+  // them instead of reading the primary key in its order. The last message of the range is returned even if it has not expired.
   const rows = await db.$queryRaw<ExpiredRow[]>`
     WITH range AS MATERIALIZED (
-      SELECT next.id, next.channel_id, next.sent_at FROM realm r CROSS JOIN LATERAL (
-        SELECT m.id, m.channel_id, m.sent_at FROM message m
-        WHERE m.realm_id = r.id AND (m.realm_id, m.id) > (r.id, ${after}::bigint)
-        ORDER BY m.realm_id, m.id LIMIT ${RANGE}
-      ) AS next WHERE r.id = ${organization.id})
+      SELECT m.id, m.channel_id, m.sent_at FROM message m
+      WHERE m.realm_id = ${organization.id} AND m.id > (SELECT ${after}::bigint) ORDER BY m.id LIMIT ${RANGE})
     SELECT id, channel_id, overdue FROM (
       SELECT m.id, m.channel_id,
         CASE WHEN ${daysOf} > 0 THEN ${overdue(now, Prisma.sql`m.sent_at`, daysOf)} ELSE -1 END AS overdue

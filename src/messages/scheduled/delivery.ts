@@ -51,11 +51,11 @@ export async function deliverInOrder(app: App, due: readonly Due[], queueState: 
   if (first === undefined) return 0;
   return transact({ work: app.work, organizationId: first.organizationId }, async (tx, emit) => {
     const taken: number[] = [];
-    for (const { id } of due) {
-      const claimed = await claim(tx, app, id, [...queueState.passedOver, ...taken]);
+    for (const one of due) {
+      const claimed = await claim(tx, app, one, [...queueState.passedOver, ...taken]);
       if (claimed === undefined) break;
       await deliver({ tx, emit, app }, claimed, queueState);
-      taken.push(id);
+      taken.push(one.id);
     }
     return taken.length;
   });
@@ -67,10 +67,10 @@ export async function deliverInOrder(app: App, due: readonly Due[], queueState: 
  *
  * @throws RequestTimeoutError if the database is unavailable.
  */
-export async function giveUp(app: App, { id, organizationId }: Due, passedOver: readonly number[]): Promise<void> {
+export async function giveUp(app: App, due: Due, passedOver: readonly number[]): Promise<void> {
   const attempt = (notice: boolean) =>
-    transact({ work: app.work, organizationId }, async (tx, emit) => {
-      const claimed = await claim(tx, app, id, passedOver);
+    transact({ work: app.work, organizationId: due.organizationId }, async (tx, emit) => {
+      const claimed = await claim(tx, app, due, passedOver);
       if (claimed !== undefined) await fail({ tx, emit, app }, claimed, UNEXPECTED, { notice });
     });
   try {

@@ -83,17 +83,23 @@ export async function untilNextDue(app: App, passedOver: readonly number[]): Pro
  *
  * @param passedOver Ids of messages that do not block later ones.
  */
-export async function claim(tx: Tx, app: App, id: number, passedOver: readonly number[]): Promise<Claimed | undefined> {
+export async function claim(
+  tx: Tx,
+  app: App,
+  { organizationId, id }: Pick<Due, 'organizationId' | 'id'>,
+  passedOver: readonly number[],
+): Promise<Claimed | undefined> {
   // Searches earlier messages in the index that contains only scheduled rows, ordered by time, because few rows are earlier. `+
   // 0` prevents the planner from using the index by owner, which contains everything that the owner ever sent.
   const earlier = Prisma.sql`
     SELECT FROM scheduled_message e
-    WHERE e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id) AND e.owner_id + 0 = s.owner_id
-      AND e.id <> ALL(${passedOver}::int[])`;
+    WHERE e.realm_id = ${organizationId} AND e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id)
+      AND e.owner_id + 0 = s.owner_id AND e.id <> ALL(${passedOver}::int[])`;
   const [found] = await tx.$queryRaw<(ScheduledMessage & { now: Date })[]>`
     SELECT ${fieldsOf('s', 'ScheduledMessage')}, ${dueBy(app)} AS now
     FROM scheduled_message s
-    WHERE s.id = ${id} AND s.state = 'scheduled' AND s.scheduled_at <= ${dueBy(app)} AND NOT EXISTS (${earlier})
+    WHERE s.realm_id = ${organizationId} AND s.id = ${id} AND s.state = 'scheduled' AND s.scheduled_at <= ${dueBy(app)}
+      AND NOT EXISTS (${earlier})
     FOR NO KEY UPDATE OF s SKIP LOCKED`;
   if (found === undefined) return undefined;
   const { now, ...row } = found;

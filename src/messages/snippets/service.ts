@@ -118,7 +118,8 @@ export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<v
  */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
   const [held] = await tx.$queryRaw<{ length: number | null }[]>`
-    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${viewer.id}`;
+    SELECT sum(char_length(content))::int AS length FROM saved_snippet
+    WHERE realm_id = ${viewer.organization.id} AND author_id = ${viewer.id}`;
   requireWithin('saved_snippets_total_length', held?.length ?? 0);
 }
 

@@ -57,7 +57,7 @@ export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }:
     await lockUser(tx, viewer.user);
     const place = { organization: viewer.organization, userId: viewer.id, now: app.now() };
     const [before] = isReadable
-      ? await readPolicies(tx, [{ organizationId: viewer.organization.id, userId: viewer.id, channelId, topic: name }])
+      ? await readPolicies(tx, viewer.organization.id, [{ userId: viewer.id, channelId, topic: name }])
       : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
     if (!changed && !isReadable) throw invalidChannelId(channelId);
@@ -108,7 +108,7 @@ export async function setAutomaticPolicy(
 ): Promise<boolean> {
   const { userId, organization } = place;
   if (!(await hasRoomForAutomaticPolicy(tx, { id: userId, organizationId: organization.id }))) {
-    const [before] = await readPolicies(tx, [{ ...visibility, organizationId: organization.id, userId }]);
+    const [before] = await readPolicies(tx, organization.id, [{ ...visibility, userId }]);
     if (before === INHERITED) return false;
   }
   await setTopicPolicy(tx, emit, place, visibility);

@@ -25,11 +25,11 @@ export async function typingRecipientsIn(
     messageId === null
       ? Prisma.empty
       : Prisma.sql`AND EXISTS (SELECT FROM message m WHERE m.realm_id = ${organizationId} AND m.id = ${messageId}
-                               AND ${receivedBy(Prisma.sql`u.id`)})`;
+                               AND ${receivedBy(organizationId, Prisma.sql`u.id`)})`;
   const rows = await db.$queryRaw<{ id: number; receives: boolean }[]>`
     SELECT u.id, ${RECEIVES_TYPING} ${among} AS receives
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id AND u.is_active
-    WHERE s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
+    WHERE s.realm_id = ${organizationId} AND s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
   return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ receives }) => receives).map(({ id }) => id);
 }
 

@@ -105,7 +105,7 @@ export async function readPresences(
     db,
     Prisma.sql`
     SELECT ${COLUMNS} FROM ${SEEN}
-    WHERE ${isListed} AND p.update_id > ${BigInt(above)} AND p.update_id < ${BigInt(below)}
+    WHERE p.realm_id = ${organization.id} AND ${isListed} AND p.update_id > ${BigInt(above)} AND p.update_id < ${BigInt(below)}
     ORDER BY p.update_id ${newestFirst ? Prisma.sql`DESC` : Prisma.empty} LIMIT ${BigInt(limit)}`,
   );
   const presences = rows.map(toPresence);
@@ -123,7 +123,8 @@ export async function countPresences(
   if (isListed === null) return 0;
   const [row] = await readRows<{ count: number }>(
     db,
-    Prisma.sql`SELECT count(*)::int AS count FROM ${SEEN} WHERE ${isListed}`,
+    Prisma.sql`SELECT count(*)::int AS count FROM ${SEEN}
+      WHERE p.realm_id = ${organization.id} AND ${isListed}`,
   );
   return row?.count ?? 0;
 }
@@ -155,7 +156,7 @@ function listed(
   const since = new Date(Math.max(0, now.getTime() - days * 86_400_000));
   const isAmong =
     userIds == null ? Prisma.empty : Prisma.sql`AND p.user_id = ANY(${listOf('int', userIds.filter(isRowId))})`;
-  return Prisma.sql`p.realm_id = ${organization.id} AND p.update_id > ${BigInt(newerThan)}
+  return Prisma.sql`p.update_id > ${BigInt(newerThan)}
     AND (${newerThan > 0} OR p.idle_at >= ${since}) ${isAmong}`;
 }
 

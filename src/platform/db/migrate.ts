@@ -231,15 +231,19 @@ async function settleUnfinished(database: Database, migrations: Migration[]): Pr
   }
 }
 
-/** Error codes that mean "already exists", for a table, another object, a column, a schema, and a function. */
-const DUPLICATES = ['42P07', '42710', '42701', '42P06', '42723'];
+/**
+ * Error codes of a migration that runs a second time. The first five mean "already exists", for a table, another object, a column,
+ * a schema, and a function. The last one means "does not exist", for an index that the migration drops. A later migration can
+ * have dropped what it creates before.
+ */
+const OF_SECOND_RUN = ['42P07', '42710', '42701', '42P06', '42723', '42704'];
 
 async function hasRun(database: Database, { sql }: Migration): Promise<boolean> {
   try {
     await runBetweenOthers(database.runScript, `BEGIN;\n${sql}\n;ROLLBACK;`);
     return false;
   } catch (error) {
-    if (DUPLICATES.includes(String(Reflect.get(error as object, 'code')))) return true;
+    if (OF_SECOND_RUN.includes(String(Reflect.get(error as object, 'code')))) return true;
     throw error;
   }
 }

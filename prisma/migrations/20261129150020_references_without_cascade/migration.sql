@@ -1,0 +1,16 @@
+-- Creates all foreign keys with ON UPDATE CASCADE again, without it: the organization of a row never changes, and neither does an
+-- id. NOT VALID, so that no row is read while the tables are locked. The next migration validates them.
+DO $$
+DECLARE
+  r record;
+BEGIN
+  FOR r IN
+    SELECT c.conrelid::regclass AS referencing, c.conname AS name,
+           replace(pg_get_constraintdef(c.oid), ' ON UPDATE CASCADE', '') AS definition
+    FROM pg_constraint c
+    WHERE c.contype = 'f' AND c.confupdtype = 'c' AND c.connamespace = current_schema()::regnamespace ORDER BY 1, 2
+  LOOP
+    EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %I %s NOT VALID', r.referencing, r.name, r.name, r.definition);
+  END LOOP;
+END
+$$;
