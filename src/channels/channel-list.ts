@@ -7,7 +7,16 @@ import {
 import { channelActor } from '../access/permissions/require.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
-import { inOrder, isWithin, type Keyset, NAME_KEY, type Place, type PlaceRow, placeOf } from '../platform/db/keyset.ts';
+import {
+  cursorKey,
+  inOrder,
+  isWithin,
+  type Keyset,
+  type Place,
+  type PlaceRow,
+  placeOf,
+  type SortColumn,
+} from '../platform/db/keyset.ts';
 import { isNamed } from '../platform/db/named.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { isRowId } from '../platform/ids.ts';
@@ -112,26 +121,24 @@ const viewersOf = (requests: readonly Request[]): Prisma.Sql => Prisma.sql`
   AS v (place int, user_id int, reach text, group_ids jsonb, subscriber_id int)`;
 
 const ID = Prisma.sql`c.id`;
-/** For each sort field, the column or expression of an index, and the value that cursors contain. */
-const FIELDS = {
-  name: { key: Prisma.sql`c.sort_name`, value: Prisma.sql`c.name`, compared: NAME_KEY },
-  createdAt: { key: Prisma.sql`milliseconds(c.created_at)`, value: Prisma.sql`milliseconds(c.created_at)` },
-} as const;
+const COLUMNS: Readonly<Record<ChannelPage['field'], SortColumn>> = {
+  name: { key: Prisma.sql`c.sort_name`, name: Prisma.sql`c.name` },
+  createdAt: { key: Prisma.sql`milliseconds(c.created_at)` },
+};
 
 async function readPages({ db, organizationId }: ReadPlace, requests: readonly PageRequest[]): Promise<Place[][]> {
   const [first] = requests;
   if (first === undefined) return [];
   const { page, filter } = first;
-  const { key, value, ...field } = FIELDS[page.field];
-  const order = inOrder(page, key, ID);
+  const column = COLUMNS[page.field];
+  const order = inOrder(page, column, ID);
   const rows = await readRows<PlaceRow & { readonly place: number }>(
     db,
     Prisma.sql`
     SELECT v.place, page.id, page.key FROM ${viewersOf(requests)} CROSS JOIN LATERAL (
-      SELECT c.id, ${value} AS key, row_number() OVER (ORDER BY ${order}) AS position FROM channel c
+      SELECT c.id, ${cursorKey(column)} AS key, row_number() OVER (ORDER BY ${order}) AS position FROM channel c
       WHERE c.realm_id = ${organizationId} AND ${isListed(organizationId, filter, PROBE)}
-        AND ${isSeen(organizationId, filter, PROBE)}
-        AND ${isWithin(page, key, ID, 'compared' in field ? field.compared : undefined)}
+        AND ${isSeen(organizationId, filter, PROBE)} AND ${isWithin(page, column, ID)}
       ORDER BY ${order} LIMIT ${page.limit}::bigint
     ) AS page ORDER BY v.place, page.position`,
   );

@@ -306,7 +306,7 @@ export async function channelsPage({ list, filter, args: { orderBy, ...args }, c
   };
   if (isCounted(field)) {
     const places = await countedPlaces(ctx, field, await readChannelPlaces(request, filter, ALL_CHANNELS));
-    return connection(pageAmong(places, sorted), () => places.length);
+    return connection(await pageAmong(places, sorted, ctx), () => places.length);
   }
   const found = await readChannelPlaces(request, filter, { ...keysetOf(sorted), field });
   return connection(pageRead(found, sorted), () => countChannels(request, filter));

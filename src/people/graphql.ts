@@ -18,7 +18,7 @@ import type { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
 import { mentionNames, usersById } from './loaders.ts';
-import { listedUsers, USER_ID, type UserField, type UserFilter, userKey } from './user-pages.ts';
+import { listedUsers, USER_COLUMNS, USER_ID, type UserField, type UserFilter } from './user-pages.ts';
 import { accessUserBy, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 import type { ValueEntry } from './wire-profile-fields.ts';
@@ -172,7 +172,7 @@ export const UserConnection = builder.connectionObject({ type: User, name: 'User
 /** Sort order of lists of users. */
 export const UserOrder = orderInput<UserField>('User', 'users', {
   ID: { value: 'id', description: 'Order in which the accounts were created.' },
-  FULL_NAME: { value: 'fullName', description: 'Full name, case-insensitive.' },
+  FULL_NAME: { value: 'fullName', description: 'Full name, ignoring case and, except between equal names, accents.' },
   JOINED_AT: { value: 'joinedAt', description: 'Time at which the user joined.' },
 });
 
@@ -252,7 +252,7 @@ export function usersPage({ list, filter, args, ctx, info }: UserPageOptions) {
   const { organizationId, viewer } = signedIn(ctx);
   const { sorted, page } = sortedUsers(list, args);
   const rows = listedUsers(organizationId, filter);
-  const column = { key: userKey(page) };
+  const column = USER_COLUMNS[page.field];
   return sortedPageOf('User', { ...sorted, rows, column, id: USER_ID, where: visibleTo(viewer), ctx, info });
 }
 

@@ -37,8 +37,11 @@ describe('migrating', () => {
     '20261129120000_database_seal',
     '20261129140000_name_words_by_case',
     '20261129150000_indexes_by_organization',
+    '20261129150000_sort_names_of_users',
     '20261129150010_replaced_indexes',
+    '20261129150010_sort_names_of_old_users',
     '20261129150020_references_without_cascade',
+    '20261129150020_users_by_sort_name',
     '20261129150030_references_validated',
   ];
 

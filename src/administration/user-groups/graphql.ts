@@ -228,7 +228,7 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
       resolve: async ({ id }, { directOnly, ...args }, ctx) => {
         const sorted = sortedGroups('subgroups', args);
         const all = await subgroups(ctx, id, { direct: directOnly ?? false });
-        return sortedAmong(all, (group) => placeOf(sorted.orderBy.field, group), sorted);
+        return sortedAmong(all, (group) => placeOf(sorted.orderBy.field, group), sorted, ctx);
       },
     },
     UserGroupConnection,

@@ -4,9 +4,9 @@ import { GROUP_OF_ROLE, ROLE_REACH, roleGroupsWithin, type SystemGroups } from '
 import { type Organization, Prisma, type UserGroup } from '../../generated/prisma/client.ts';
 import { isUserWithin, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { type Place, type PlaceRow, placeOf } from '../../platform/db/keyset.ts';
+import { type Place, type PlaceRow, placeOf, type SortColumn } from '../../platform/db/keyset.ts';
 import { isNamed } from '../../platform/db/named.ts';
-import type { ListedRows, SortColumn } from '../../platform/db/places.ts';
+import type { ListedRows } from '../../platform/db/places.ts';
 import { MEMBER } from '../../platform/roles.ts';
 
 type OrganizationSettingsOf = Pick<Organization, 'id' | 'settings'>;

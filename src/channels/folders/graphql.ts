@@ -12,7 +12,7 @@ import { sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { NAME_KEY } from '../../platform/db/keyset.ts';
+import { byName } from '../../platform/db/keyset.ts';
 import type { ListedRows } from '../../platform/db/places.ts';
 import { folderProjection, folderReference, placedFolder } from './event-projections.ts';
 import type { ProjectedFolder } from './events.ts';
@@ -63,10 +63,9 @@ const FolderOrder = orderInput<FolderField>('ChannelFolder', 'folders', {
 });
 
 const FOLDER_ID = Prisma.sql`f.id`;
-const FOLDER_NAME = Prisma.sql`f.name`;
 const COLUMNS = {
   order: { key: Prisma.sql`f.position`, keyType: 'number' },
-  name: { key: NAME_KEY(FOLDER_NAME), name: FOLDER_NAME, keyType: 'string' },
+  name: { ...byName(Prisma.sql`f.name`), keyType: 'string' },
 } as const;
 
 const listedFolders = ({ organizationId }: Ctx, includeArchived: boolean): ListedRows => ({

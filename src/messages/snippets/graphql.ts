@@ -12,7 +12,7 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { NAME_KEY } from '../../platform/db/keyset.ts';
+import { byName } from '../../platform/db/keyset.ts';
 import type { ListedRows } from '../../platform/db/places.ts';
 import type { ProjectedSnippet } from './events.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
@@ -66,10 +66,9 @@ const SnippetOrder = orderInput<SnippetField>('SavedSnippet', 'saved snippets', 
 });
 
 const SNIPPET_ID = Prisma.sql`s.id`;
-const SNIPPET_TITLE = Prisma.sql`s.title`;
 const COLUMNS = {
   id: { key: SNIPPET_ID, keyType: 'number' },
-  title: { key: NAME_KEY(SNIPPET_TITLE), name: SNIPPET_TITLE, keyType: 'string' },
+  title: { ...byName(Prisma.sql`s.title`), keyType: 'string' },
 } as const;
 
 const listedSnippets = ({ organizationId, viewer }: Ctx): ListedRows => ({

@@ -73,8 +73,7 @@ const UserTopicOrder = orderInput<UserTopicField>('UserTopic', 'topics with a vi
   TOPIC_NAME: { value: 'topic', description: 'Name of the topic, ignoring case.' },
 });
 
-const TOPIC_NAME = Prisma.sql`t.topic`;
-const BY_NAME = { key: NAME_KEY(TOPIC_NAME), name: TOPIC_NAME };
+const BY_NAME = byName(Prisma.sql`t.topic`);
 
 const FIRST_CHOSEN: OrderBy<UserTopicField> = { field: 'id', direction: 'asc' };
 

@@ -14,7 +14,6 @@ import { visibleChannels } from '../../channels/loaders.ts';
 import { channelIdOf } from '../../channels/reads.ts';
 import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
 import { isResolved, topicNamed } from '../../channels/topic-name.ts';
-import { topicKey } from '../../contract/topic-key.ts';
 import { nameFilter } from '../../platform/folding.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
 import type { MessagePage } from '../channel-messages.ts';
@@ -332,7 +331,7 @@ builder.queryField('topics', (t) =>
       complexity: (args) => ({ field: 1 + RECENT_COST, multiplier: pageSize(args) }),
       resolve: async (_root, { filter, orderBy, ...args }, ctx) => {
         const found = await recentTopics(signedIn(ctx), termsFor(filter ?? {}));
-        return amongTopics(found, { nameContains: filter?.nameContains, orderBy, ...args });
+        return amongTopics(found, { nameContains: filter?.nameContains, orderBy, ...args }, ctx);
       },
     },
     TopicConnection,
@@ -346,15 +345,20 @@ function sortedTopics({ orderBy: by, ...args }: TopicListArguments) {
 }
 
 /** Returns a page of the given topics, without those whose name does not match `nameContains`. */
-function amongTopics(topics: readonly RecentTopic[], { nameContains, ...args }: TopicListArguments) {
+function amongTopics(
+  topics: readonly RecentTopic[],
+  { nameContains, ...args }: TopicListArguments,
+  ctx: GraphQLContext,
+) {
   if (nameContains != null) refuseNullBytes('nameContains', nameContains);
   const isNamed = nameFilter(nameContains);
   const sorted = sortedTopics(args);
-  const keyOf = ({ name, maxId }: RecentTopic) => (sorted.orderBy.field === 'name' ? topicKey(name) : maxId);
+  const keyOf = ({ name, maxId }: RecentTopic) => (sorted.orderBy.field === 'name' ? name : maxId);
   return sortedAmong(
     topics.filter(({ name }) => isNamed(name)),
     (topic) => ({ key: keyOf(topic), id: topic.channelId }),
     sorted,
+    ctx,
   );
 }
 
@@ -388,7 +392,7 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
 async function topicsPage(channelId: number, { nameContains, ...args }: TopicListArguments, ctx: GraphQLContext) {
   const all = async () =>
     (await topicPage(ctx, { channelId, ...NEWEST_FIRST })).map((topic) => ({ ...topic, channelId }));
-  if (nameContains != null) return amongTopics(await all(), { nameContains, ...args });
+  if (nameContains != null) return amongTopics(await all(), { nameContains, ...args }, ctx);
   const sorted = sortedTopics(args);
   const topics = await topicPage(ctx, { channelId, field: sorted.orderBy.field, ...keysetOf(sorted) });
   const page = connectionOf(pageRead(topics, sorted), ({ name, maxId }) => ({ name, maxId, channelId }), sorted);

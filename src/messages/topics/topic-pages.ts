@@ -1,7 +1,7 @@
 import { hasProtectedHistory } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { inOrder, isWithin, type Keyset, type Place } from '../../platform/db/keyset.ts';
+import { byName, cursorKey, inOrder, isWithin, type Keyset, type Place, type SortColumn } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 
 /** A topic of a channel, derived from its messages. Contains only its name and its last message. */
@@ -32,9 +32,9 @@ export const NEWEST_FIRST: TopicPage = {
   ...{ limit: Number.MAX_SAFE_INTEGER, descending: true },
 };
 
-const KEYS: Readonly<Record<TopicField, Prisma.Sql>> = {
-  lastMessage: Prisma.sql`max_id`,
-  name: Prisma.sql`topic_key(name)`,
+const COLUMNS: Readonly<Record<TopicField, SortColumn>> = {
+  lastMessage: { key: Prisma.sql`max_id` },
+  name: byName(Prisma.sql`name`),
 };
 
 /** Properties of a channel that decide which of its messages its readers can read. */
@@ -138,7 +138,7 @@ function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: Topic
  * of the channels, and `step` with all topics of these channels.
  */
 function pagesOf(organizationId: number, channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prisma.Sql {
-  const [key, none] = [KEYS[page.field], Prisma.sql`0::bigint`];
+  const [column, none] = [COLUMNS[page.field], Prisma.sql`0::bigint`];
   // Uses a loose index scan: each step finds the last message of the next topic, with one index lookup.
   return Prisma.sql`
     WITH RECURSIVE wanted AS (
@@ -156,8 +156,9 @@ function pagesOf(organizationId: number, channels: Prisma.Sql, last: Prisma.Sql,
         ORDER BY topic_key(m.topic) DESC, m.id DESC LIMIT 1
       ) AS topic
     ), last AS (${last}), ranked AS (
-      SELECT last.*, ${key} AS key, row_number() OVER (PARTITION BY channel_id ORDER BY ${inOrder(page, key, none)}) AS place
-      FROM last WHERE ${isWithin(page, key, none)}
+      SELECT last.*, ${cursorKey(column)} AS key,
+        row_number() OVER (PARTITION BY channel_id ORDER BY ${inOrder(page, column, none)}) AS place
+      FROM last WHERE ${isWithin(page, column, none)}
     )
     SELECT channel_id, name, max_id, key, place FROM ranked WHERE place <= ${page.limit}::bigint ORDER BY place`;
 }

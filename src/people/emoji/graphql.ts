@@ -1,12 +1,14 @@
-import { signedIn } from '../../access/context.ts';
+import { type Ctx, signedIn } from '../../access/context.ts';
 import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
-import { pageOf } from '../../api/graphql/schema/connection.ts';
 import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
-import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
+import { sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { ListedRows } from '../../platform/db/places.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { userReference } from '../event-projections.ts';
 import { User } from '../graphql.ts';
@@ -77,6 +79,18 @@ const CustomEmojiOrder = orderInput<EmojiField>('CustomEmoji', 'custom emoji', {
   NAME: { value: 'name', description: 'Name.' },
 });
 
+const EMOJI_ID = Prisma.sql`e.id`;
+const COLUMNS = {
+  id: { key: EMOJI_ID, keyType: 'number' },
+  name: { key: Prisma.sql`e.sort_name`, name: Prisma.sql`e.name`, keyType: 'string' },
+} as const;
+
+const listedEmoji = ({ organizationId }: Ctx, isActive: boolean | null): ListedRows => ({
+  from: Prisma.sql`custom_emoji e`,
+  where: Prisma.sql`
+    e.realm_id = ${organizationId} AND (${isActive}::boolean IS NULL OR (e.deactivated_at IS NULL) = ${isActive}::boolean)`,
+});
+
 const AS_ADDED: OrderBy<EmojiField> = { field: 'id', direction: 'asc' };
 
 builder.queryField('customEmoji', (t) =>
@@ -96,10 +110,13 @@ builder.queryField('customEmoji', (t) =>
           description: 'true: only active emoji. false: only inactive emoji. Absent: both.',
         }),
       },
-      resolve: (_root, { isActive, orderBy, ...args }, ctx, info) => {
-        const filter = isActive == null ? {} : { deactivatedAt: isActive ? null : { not: null } };
-        const where = { AND: [visibleTo(signedIn(ctx)), filter] };
-        return pageOf('CustomEmoji', { where, order: columnsBy(orderBy ?? AS_ADDED), args, ctx, info });
+      resolve: (_root, { isActive, orderBy: by, ...args }, ctx, info) => {
+        const request = signedIn(ctx);
+        const [where, orderBy] = [visibleTo(request), by ?? AS_ADDED];
+        const { keyType, ...column } = COLUMNS[orderBy.field];
+        const rows = listedEmoji(request, isActive ?? null);
+        const sorted = { list: 'emoji', orderBy, keyType, args } as const;
+        return sortedPageOf('CustomEmoji', { ...sorted, rows, column, id: EMOJI_ID, where, ctx, info });
       },
     },
     CustomEmojiConnection,

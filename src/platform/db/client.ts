@@ -65,8 +65,10 @@ export interface Database {
   /**
    * Runs a script of many statements in one transaction. If a statement fails, the transaction is rolled back, and the promise
    * is rejected.
+   *
+   * @returns The number of rows that the last statement changed.
    */
-  runScript(sql: string): Promise<void>;
+  runScript(sql: string): Promise<number>;
   /**
    * Runs `work` with a session outside the pool and the ORM, without the time limits of the pool. The embedded database has a
    * single session, which all statements use.
@@ -164,7 +166,9 @@ export async function openDatabase(config: Config): Promise<Database> {
       runScript: (sql) =>
         withSession(connectionString, async (session) => {
           await tables.select(session);
-          await session.query(sql);
+          // The result of several statements is a list.
+          const results: pg.QueryResult | pg.QueryResult[] = await session.query(sql);
+          return [results].flat().at(-1)?.rowCount ?? 0;
         }),
       session: (work) =>
         withSession(connectionString, async (session) => {
@@ -221,9 +225,9 @@ async function takeDiskSpace(pool: pg.Pool): Promise<void> {
   }
 }
 
-async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
+async function runOnPglite(pglite: PGlite, sql: string): Promise<number> {
   try {
-    await pglite.exec(sql);
+    return (await pglite.exec(sql)).at(-1)?.affectedRows ?? 0;
   } catch (error) {
     await pglite.exec('ROLLBACK').catch(() => {});
     throw error;

@@ -51,8 +51,8 @@ export function readMigrations(): Migration[] {
 }
 
 /**
- * Applies the migrations that the database lacks, each in one transaction. Then applies the SQL functions that changed, all in
- * one transaction.
+ * Applies the migrations that the database lacks, each in one transaction, or in one for each batch. Then applies the SQL
+ * functions that changed, all in one transaction.
  *
  * If several nodes start at the same time, they migrate one after another. If nothing is missing, only small queries run.
  *
@@ -80,7 +80,10 @@ export async function migrate(
       const applied = await appliedMigrations(database);
       const missing = missingMigrations(migrations, applied);
       if (applied.length === 0) await createJournal(database);
-      for (const migration of missing) await runBetweenOthers(database.runScript, recorded(migration));
+      for (const migration of missing) {
+        if (isInBatches(migration)) await runBatches(database.runScript, migration);
+        await runBetweenOthers(database.runScript, recorded(migration));
+      }
       const outdated = await outdatedFunctionFiles(database, files, known);
       if (outdated.length > 0) await applyFunctions(database, outdated, known);
       return missing.map(({ name }) => name);
@@ -120,6 +123,19 @@ async function createJournal({ db, runScript }: Database): Promise<void> {
 const recorded = ({ name, sql }: Migration): string => `${sql}
   ;INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
   VALUES (gen_random_uuid(), '${checksumOf(sql)}', '${name}', clock_timestamp(), 1)`;
+
+/** First line of a migration that is one statement, which changes a limited number of rows. */
+const IN_BATCHES = '-- In batches\n';
+
+const isInBatches = ({ sql }: Migration): boolean => sql.startsWith(IN_BATCHES);
+
+/**
+ * Runs a migration in transactions of its own until it changes no more rows, so that it locks no row for long. If the process
+ * ends in between, the next start continues.
+ */
+async function runBatches(runScript: Database['runScript'], { sql }: Migration): Promise<void> {
+  while ((await runBetweenOthers(runScript, sql)) > 0);
+}
 
 const checksumOf = (sql: string): string => createHash('sha256').update(sql).digest('hex');
 
@@ -252,9 +268,10 @@ async function hasRun(database: Database, { sql }: Migration): Promise<boolean> 
  * Runs a script while nodes of the previous version use its tables. If a node holds a lock for too long, the script is rolled
  * back and starts again after a short random pause.
  *
+ * @returns The number of rows that the last statement changed.
  * @throws IncompatibleDatabaseError if another session still holds a lock after `MAX_ATTEMPTS`.
  */
-function runBetweenOthers(runScript: Database['runScript'], sql: string): Promise<void> {
+function runBetweenOthers(runScript: Database['runScript'], sql: string): Promise<number> {
   let attempt = 0;
   return retry(
     () => {

@@ -1,10 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { signedIn } from '../../../access/context.ts';
 import type PrismaTypes from '../../../generated/pothos.ts';
-import type { Prisma } from '../../../generated/prisma/client.ts';
-import type { Keyset, Place, SortKey } from '../../../platform/db/keyset.ts';
-import { countRows, type ListedRows, readPlaces, type SortColumn } from '../../../platform/db/places.ts';
-import type { GraphQLContext } from '../loading/context.ts';
+import { Prisma } from '../../../generated/prisma/client.ts';
+import { type Keyset, nameKey, type Place, type SortColumn, type SortKey } from '../../../platform/db/keyset.ts';
+import { countRows, type ListedRows, readPlaces } from '../../../platform/db/places.ts';
+import { readRows } from '../../../platform/db/rows.ts';
+import { forEverybody, type GraphQLContext } from '../loading/context.ts';
 import {
   type Connection,
   type ConnectionArguments,
@@ -18,14 +19,15 @@ import { formatCursor, isStorable, notOfList, readCursor } from './cursors.ts';
 import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
 
-/** Compares names in locale-aware order: by letters first, then by accents and case. */
-const NAMES = new Intl.Collator('en');
-
-function compare(a: Place, b: Place): number {
-  const isNumeric = typeof a.key === 'number' && typeof b.key === 'number';
-  const byKey = isNumeric ? Number(a.key) - Number(b.key) : NAMES.compare(String(a.key), String(b.key));
-  return byKey || a.id - b.id;
-}
+/** Loads the keys by which names are sorted. The keys are compared as bytes of UTF-8. */
+const nameKeys = forEverybody<string, Buffer>(async (db, _organizationId, names) => {
+  const rows = await readRows<{ name: string; key: string }>(
+    db,
+    Prisma.sql`SELECT name, ${nameKey(Prisma.sql`name`)} AS key FROM unnest(${[...names]}::text[]) AS n(name)`,
+  );
+  const keys = new Map(rows.map(({ name, key }) => [name, Buffer.from(key)]));
+  return (name) => keys.get(name) ?? new Error('No sort key was read');
+});
 
 /** A sorted list, and the page that a request asks for. */
 export interface Sorted {
@@ -76,9 +78,21 @@ export function pageRead<P extends Place>(found: readonly P[], { args, max }: So
   return { places: isBackward(args) ? places.reverse() : places, more: found.length > size };
 }
 
-/** Returns a page of a list, given the sort keys and ids of all its rows. @throws ValidationError as in `keysetOf`. */
-export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
+/**
+ * Returns a page of a list, given the sort keys and ids of all its rows. Names are sorted as in lists that the database sorts.
+ *
+ * @throws ValidationError as in `keysetOf`.
+ */
+export async function pageAmong(all: readonly Place[], sorted: Sorted, ctx: GraphQLContext): Promise<SortedPage> {
   const { above, below, limit, descending } = keysetOf(sorted);
+  const bounds = [above, below].filter((bound) => bound !== undefined);
+  const names = new Set([...all, ...bounds].map(({ key }) => key).filter((key) => typeof key === 'string'));
+  const ranks = new Map<SortKey, Buffer>();
+  await Promise.all([...names].map(async (name) => ranks.set(name, await nameKeys(ctx).load(name))));
+  const compare = (a: Place, b: Place) => {
+    const [one, other] = [ranks.get(a.key), ranks.get(b.key)];
+    return (one && other ? Buffer.compare(one, other) : Number(a.key) - Number(b.key)) || a.id - b.id;
+  };
   const within = all
     .filter((place) => above === undefined || compare(place, above) > 0)
     .filter((place) => below === undefined || compare(place, below) < 0)
@@ -113,13 +127,14 @@ interface ListOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model
  *
  * @throws ValidationError under the conditions of `keysetOf`.
  */
-export function sortedAmong<Row>(
+export async function sortedAmong<Row>(
   rows: readonly Row[],
   placeOf: (row: Row) => Place,
   sorted: Sorted,
-): Connection<Row> & { readonly totalCount: () => number } {
+  ctx: GraphQLContext,
+): Promise<Connection<Row> & { readonly totalCount: () => number }> {
   const byPlace = new Map(rows.map((row) => [placeOf(row), row]));
-  const page = pageAmong([...byPlace.keys()], sorted);
+  const page = await pageAmong([...byPlace.keys()], sorted, ctx);
   return { ...connectionOf(page, (place) => byPlace.get(place), sorted), totalCount: () => rows.length };
 }
 
