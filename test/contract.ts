@@ -99,6 +99,8 @@ const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ReminderRemovedEvent.reminderId', 'SavedSnippetRemovedEvent.savedSnippetId'],
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',
+  // Names an object in the cache of the client, of any type.
+  'OutdatedFields.objectId',
 ]);
 /** Root fields that may be non-null, because no client is refused them, or because their items are nullable. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes']);

@@ -18,6 +18,7 @@ const WITHOUT_ID = {
       'MessageMention',
       'MessageSnapshot',
       'MutedTopic',
+      'OutdatedFields',
       'PageInfo',
       'ProfileChoice',
       'ProfileValue',

@@ -5,8 +5,7 @@ import { namedUser, userProjection, userReference } from '../people/event-projec
 import { writtenConversation } from './conversation-projections.ts';
 import type { ProjectedReacted } from './reactions/events.ts';
 import type { ReactionGroup, SeenReaction, SeenReactions } from './reactions/groups.ts';
-import type { NamedTopic } from './topic-ids.ts';
-import { namedTopic, topicReference } from './topic-projections.ts';
+import { topicReference, type WrittenTopic, writtenTopic } from './topic-projections.ts';
 import { isFlag, type MessageEventSnapshot, toWireFlags, type UserFlags } from './wire.ts';
 
 /** Data of a message in an event, with the flags of the viewer for this message. */
@@ -39,8 +38,8 @@ interface MessageProjection extends Pick<ProjectedMessage, 'flags'> {
   readonly message: Omit<MessageEventSnapshot, 'content' | 'renderedContent' | 'members'>;
 }
 
-const topicOf = ({ message: { channel, topic } }: MessageProjection): NamedTopic | null =>
-  channel === null ? null : { channelId: channel.id, name: topic };
+const topicOf = ({ message: { id, channel, topic } }: MessageProjection): WrittenTopic | null =>
+  channel === null ? null : { channelId: channel.id, name: topic, messageId: id };
 
 const nothing = () => null;
 
@@ -50,7 +49,7 @@ export const sentMessage = new EventProjection<ProjectedMessage>(
   { idOf },
   {
     ...commonFields,
-    topic: { projection: namedTopic, of: topicOf },
+    topic: { projection: writtenTopic, of: topicOf },
     participants: { projection: namedUser, of: ({ message }) => (message.channel === null ? message.members : null) },
     directConversation: {
       projection: writtenConversation,

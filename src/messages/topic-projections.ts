@@ -1,4 +1,4 @@
-import { EventProjection, type ProjectedFields } from '../api/graphql/schema/event-projections.ts';
+import { EventProjection, type ProjectedFields, referenceProjection } from '../api/graphql/schema/event-projections.ts';
 import type { ReaderValue } from '../api/graphql/schema/reader-values.ts';
 import { isResolved } from '../channels/topic-name.ts';
 import { topicKey } from '../contract/topic-key.ts';
@@ -18,8 +18,8 @@ export const ofTopic = (of: (counts: ReaderCounts, recipientId: number, key: str
   });
 
 /** Creates an event projection of a topic with its unread counts and further fields. */
-export const countedTopic = (fields: ProjectedFields<NamedTopic>) =>
-  new EventProjection<NamedTopic>(
+export const countedTopic = <T extends NamedTopic = NamedTopic>(fields: ProjectedFields<T>) =>
+  new EventProjection<T>(
     'Topic',
     { idOf: topicId },
     {
@@ -35,8 +35,16 @@ export const BY_NAME: ProjectedFields<NamedTopic> = {
   isResolved: ({ name }) => isResolved(name),
 };
 
+/** A topic, with the message that was just sent to it and is its last one. */
+export interface WrittenTopic extends NamedTopic {
+  readonly messageId: number;
+}
+
 /** Event projection (fields computed from the event alone) of a topic to which a message was just sent. */
-export const namedTopic = countedTopic(BY_NAME);
+export const writtenTopic = countedTopic<WrittenTopic>({
+  ...BY_NAME,
+  lastMessage: { projection: referenceProjection('Message'), of: ({ messageId }) => messageId },
+});
 
 /**
  * Event projection of a topic without its name, for events whose message may not be the last of the topic. A topic is shown

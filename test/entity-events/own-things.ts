@@ -221,7 +221,7 @@ export function ownThings(service: () => InProcess): void {
         for (const event of events)
           await logAsBefore(service(), organization.id, { type: navigation_view, ...event }, [owner]);
       });
-      expect(heard?.map(({ event: { position: _, type: _type, ...event } }) => event)).toEqual([
+      expect(heard?.map(({ event: { position: _, type: _type, own_outdated: _own, ...event } }) => event)).toEqual([
         { navigationView: null },
         { navigationView: null, fragment: 'inbox' },
         { navigationViewId: null, fragment: 'inbox' },

@@ -281,6 +281,7 @@ eventType<unknown, ProjectedBot>(
   {
     description:
       'A bot was created that the viewer can administer, or the viewer became able to administer an existing bot.',
+    outdates: ['ownBots'],
   },
 );
 
@@ -311,5 +312,5 @@ eventType<{ bot: BotBody }>(
       ...projectedFromEvent(lostBot, ({ event }: EventSource<{ bot: BotBody }>) => event.bot.user_id),
     }),
   }),
-  { description: 'The viewer can no longer administer the bot.' },
+  { description: 'The viewer can no longer administer the bot.', outdates: ['ownBots'] },
 );

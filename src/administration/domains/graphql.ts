@@ -104,7 +104,7 @@ for (const [op, name, description] of [
         ),
       }),
     }),
-    { description },
+    { description, outdates: ['organizationDomains'] },
   );
 }
 
@@ -121,5 +121,8 @@ eventType<{ domain: string }, { readonly id: number | null }>(
     }),
     domain: t.string({ description: 'The removed domain.', resolve: ({ event }) => event.domain }),
   }),
-  { description: 'A domain whose email addresses can be used to join the organization was removed.' },
+  {
+    description: 'A domain whose email addresses can be used to join the organization was removed.',
+    outdates: ['organizationDomains'],
+  },
 );

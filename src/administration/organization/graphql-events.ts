@@ -1,7 +1,7 @@
 import { ORGANIZATION_SETTINGS } from '../../access/organization-settings.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { type EventSource, eventType, ORGANIZATION_PERMISSIONS } from '../../api/graphql/schema/event-types.ts';
 import { fromUnix } from '../../api/graphql/schema/scalars.ts';
 import { settingEnum, shownSetting } from '../../api/graphql/schema/setting-fields.ts';
 import { type ProjectedOrganization, projectionOf } from './event-projections.ts';
@@ -59,7 +59,11 @@ eventType<WireUpdate, OrganizationProjection>(
       ...projectedFromEvent(projectionOf, ({ facts }: EventSource<WireUpdate, OrganizationProjection>) => facts.known),
     }),
   }),
-  { description: 'Settings of the organization changed.', formerName: 'RealmUpdatedEvent' },
+  {
+    description: 'Settings of the organization changed.',
+    formerName: 'RealmUpdatedEvent',
+    outdates: () => [ORGANIZATION_PERMISSIONS],
+  },
 );
 
 eventType<{

@@ -196,7 +196,7 @@ eventType(
       ...projectedFromEvent(folderProjection),
     }),
   }),
-  { description: 'A channel folder was created.' },
+  { description: 'A channel folder was created.', outdates: ['channelFolders'] },
 );
 
 eventType<unknown, ProjectedFolder>(
@@ -215,7 +215,7 @@ eventType<unknown, ProjectedFolder>(
       ),
     }),
   }),
-  { description: 'A channel folder changed.' },
+  { description: 'A channel folder changed.', outdates: ['channelFolders'] },
 );
 
 eventType<{ order: readonly number[] }>(

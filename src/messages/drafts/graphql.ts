@@ -190,7 +190,7 @@ eventType(
       ...projectedFromEvent(draftProjection),
     }),
   }),
-  { description: 'The user saved drafts.' },
+  { description: 'The user saved drafts.', outdates: ['drafts'] },
 );
 
 eventType(
@@ -219,5 +219,5 @@ eventType<{ draft_id: number }>(
       resolve: ({ event }) => event.draft_id,
     }),
   }),
-  { description: 'The user deleted or sent a draft.' },
+  { description: 'The user deleted or sent a draft.', outdates: ['drafts'] },
 );

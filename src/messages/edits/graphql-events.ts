@@ -1,5 +1,5 @@
 import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { type EventSource, eventType, outdatedOf, outdatedRoot } from '../../api/graphql/schema/event-types.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { channelReference, channelToBeSeen, namedChannel } from '../../channels/event-projections.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -22,6 +22,12 @@ import type { ProjectedDeletion, RecipientUpdate } from './events.ts';
 import { PropagateModeEnum } from './graphql.ts';
 
 type UpdateSource = EventSource<unknown, RecipientUpdate>;
+
+/** Returns the lists of topics that topics enter or leave when messages of channels are moved or deleted. */
+const outdatedTopics = (channelIds: readonly number[]) => [
+  outdatedRoot('topics'),
+  ...outdatedOf('Channel', channelIds, ['topics']),
+];
 
 const isEditKnown = ({ message, content }: RecipientUpdate): boolean => message !== undefined && content !== null;
 
@@ -157,7 +163,14 @@ eventType<unknown, RecipientUpdate>(
       resolve: ({ facts }) => facts.content?.origHtml ?? null,
     }),
   }),
-  { description: 'A message was edited, or messages were moved.' },
+  {
+    description: 'A message was edited, or messages were moved.',
+    outdates: ({ facts: { channel, move } }) => {
+      if (channel === null || move === null) return [];
+      const target = move.channelId === null ? [] : [move.channelId];
+      return outdatedTopics([channel.id, ...target]);
+    },
+  },
 );
 
 interface DeleteBody {
@@ -191,5 +204,8 @@ eventType<DeleteBody, ProjectedDeletion>(
       resolve: ({ facts }) => facts.place?.topic ?? null,
     }),
   }),
-  { description: 'Messages were deleted, or the user can no longer read them.' },
+  {
+    description: 'Messages were deleted, or the user can no longer read them.',
+    outdates: ({ facts: { place } }) => (place === null ? [] : outdatedTopics([place.channelId])),
+  },
 );

@@ -145,7 +145,10 @@ eventType(
       ...projectedFromEvent(projectionOf),
     }),
   }),
-  { description: 'The user created a reminder, or a reminder failed. A failed reminder is removed and added again.' },
+  {
+    description: 'The user created a reminder, or a reminder failed. A failed reminder is removed and added again.',
+    outdates: ['reminders'],
+  },
 );
 
 eventType<{ reminder_id: number }>(
@@ -159,5 +162,5 @@ eventType<{ reminder_id: number }>(
       resolve: ({ event }) => event.reminder_id,
     }),
   }),
-  { description: 'A reminder was delivered, failed or was deleted.' },
+  { description: 'A reminder was delivered, failed or was deleted.', outdates: ['reminders'] },
 );

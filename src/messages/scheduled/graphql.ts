@@ -195,7 +195,7 @@ eventType(
       complexity: { field: 1, multiplier: 1 },
     }),
   }),
-  { description: 'The user scheduled messages.' },
+  { description: 'The user scheduled messages.', outdates: ['scheduledMessages'] },
 );
 
 eventType(
@@ -224,5 +224,5 @@ eventType<{ scheduled_message_id: number }>(
       resolve: ({ event }) => event.scheduled_message_id,
     }),
   }),
-  { description: 'A scheduled message was sent or canceled.' },
+  { description: 'A scheduled message was sent or canceled.', outdates: ['scheduledMessages'] },
 );

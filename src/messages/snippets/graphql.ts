@@ -141,11 +141,14 @@ mutation('deleteSavedSnippet', {
   },
 });
 
-for (const { op, name, shown, description } of [
-  { op: 'add', name: 'SavedSnippetAddedEvent', shown: 'The new snippet.', description: 'The user saved a snippet.' },
+for (const { op, name, shown, description, outdates } of [
+  {
+    ...{ op: 'add', name: 'SavedSnippetAddedEvent', shown: 'The new snippet.' },
+    ...{ description: 'The user saved a snippet.', outdates: ['savedSnippets'] },
+  },
   {
     ...{ op: 'update', name: 'SavedSnippetUpdatedEvent' },
-    ...{ shown: 'The updated snippet.', description: 'The user edited a saved snippet.' },
+    ...{ shown: 'The updated snippet.', description: 'The user edited a saved snippet.', outdates: [] },
   },
 ]) {
   eventType(
@@ -160,7 +163,7 @@ for (const { op, name, shown, description } of [
         ...projectedFromEvent(snippetProjection),
       }),
     }),
-    { description },
+    { description, outdates },
   );
 }
 
@@ -175,5 +178,5 @@ eventType<{ saved_snippet_id: number }>(
       resolve: ({ event }) => event.saved_snippet_id,
     }),
   }),
-  { description: 'The user deleted a saved snippet.' },
+  { description: 'The user deleted a saved snippet.', outdates: ['savedSnippets'] },
 );

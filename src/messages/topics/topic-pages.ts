@@ -1,7 +1,15 @@
 import { hasProtectedHistory } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { byName, cursorKey, inOrder, isWithin, type Keyset, type Place, type SortColumn } from '../../platform/db/keyset.ts';
+import {
+  byName,
+  cursorKey,
+  inOrder,
+  isWithin,
+  type Keyset,
+  type Place,
+  type SortColumn,
+} from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 
 /** A topic of a channel, derived from its messages. Contains only its name and its last message. */

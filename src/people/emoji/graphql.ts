@@ -160,7 +160,10 @@ eventType<{ emoji: WireCustomEmoji }>(
       ...projectedFromEvent(emojiProjection, ({ event }: EventSource<{ emoji: WireCustomEmoji }>) => event.emoji),
     }),
   }),
-  { description: 'A custom emoji was added. Only in queues with the capability `individual_emoji_changes`.' },
+  {
+    description: 'A custom emoji was added. Only in queues with the capability `individual_emoji_changes`.',
+    outdates: ['customEmoji'],
+  },
 );
 
 eventType<{ emoji_id: string }>(
@@ -175,7 +178,10 @@ eventType<{ emoji_id: string }>(
       ...projectedFromEvent(deactivatedEmoji, ({ event }: EventSource<{ emoji_id: string }>) => Number(event.emoji_id)),
     }),
   }),
-  { description: 'A custom emoji was deactivated. Only in queues with the capability `individual_emoji_changes`.' },
+  {
+    description: 'A custom emoji was deactivated. Only in queues with the capability `individual_emoji_changes`.',
+    outdates: ['customEmoji'],
+  },
 );
 
 eventType<{ realm_emoji: WireCustomEmojiMap }>(
@@ -195,5 +201,6 @@ eventType<{ realm_emoji: WireCustomEmojiMap }>(
   {
     description:
       'A custom emoji was added or deactivated. Only in queues without the capability `individual_emoji_changes`.',
+    outdates: ['customEmoji'],
   },
 );

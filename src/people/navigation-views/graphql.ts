@@ -105,7 +105,7 @@ eventType<unknown, { readonly view: ProjectedView }>(
       ...navigationView,
     }),
   }),
-  { description: 'The viewer added a view.' },
+  { description: 'The viewer added a view.', outdates: ['navigationViews'] },
 );
 
 eventType<{ fragment: string }, { readonly view: ProjectedView }>(
@@ -143,5 +143,5 @@ eventType<{ fragment: string }, { readonly id: number | null }>(
       resolve: ({ event }) => event.fragment,
     }),
   }),
-  { description: 'The viewer removed a view.' },
+  { description: 'The viewer removed a view.', outdates: ['navigationViews'] },
 );

@@ -297,5 +297,6 @@ eventType<{ fields: readonly WireProfileField[] }>(
   }),
   {
     description: 'The custom profile fields changed. Values of deleted fields are deleted too.',
+    outdates: ['customProfileFields'],
   },
 );

@@ -1,6 +1,8 @@
 import type { ObjectFieldsShape } from '@pothos/core';
+import { type GraphQLSchema, isObjectType } from 'graphql';
 import type { RenderedEvent } from '../../../events/define.ts';
 import { builder, type Types } from './builder.ts';
+import { toGlobalId } from './global-ids.ts';
 
 /**
  * The value from which the fields of an event are resolved. `event` is the event in the format of the REST interface. `facts`
@@ -13,6 +15,74 @@ export interface EventSource<Body = unknown, Facts = unknown> {
   /** State of the reader for whom a result is computed. Absent unless the operation selects reader fields. */
   readonly reader?: unknown;
 }
+
+/** Fields of an object whose values an event changes without containing the new ones. */
+export interface Outdated {
+  readonly typename: string;
+  /** Row id of the object. Null for types of which each viewer sees one object: `Query` and `Organization`. */
+  readonly id: number | null;
+  /** Names of the fields. `PERMISSIONS` stands for all permissions of the viewer. */
+  readonly fields: readonly string[];
+}
+
+/** Stands for all fields `viewerCan…` of a type. */
+export const PERMISSIONS = 'viewerCan*';
+
+/** Names of the outdated fields of `Query`, or a function that returns all outdated fields. */
+type OutdatedBy<Source> = readonly string[] | ((source: Source) => readonly Outdated[]);
+
+/** Returns outdated fields of `Query`. */
+export const outdatedRoot = (...fields: readonly string[]): Outdated => ({ typename: 'Query', id: null, fields });
+
+/** Returns outdated fields of several objects of a type. */
+export const outdatedOf = (typename: string, ids: readonly number[], fields: readonly string[]): Outdated[] =>
+  ids.map((id) => ({ typename, id, fields }));
+
+/** The viewer's permissions in the organization, which depend on its settings, and on the viewer's role and groups. */
+export const ORGANIZATION_PERMISSIONS: Outdated = { typename: 'Organization', id: null, fields: [PERMISSIONS] };
+
+const outdatedBy = new Map<string, OutdatedBy<EventSource>>();
+
+/** Returns the fields that each event makes outdated, for events whose fields do not depend on the event's data. */
+export const declaredOutdated = (): readonly Outdated[] =>
+  [...outdatedBy.values()].flatMap((by) => (typeof by === 'function' ? [] : [outdatedRoot(...by)]));
+
+function outdatedIn(source: EventSource): readonly Outdated[] {
+  const by = outdatedBy.get(keyOf(source.event.type, source.event.op)) ?? [];
+  if (typeof by === 'function') return by(source);
+  return by.length === 0 ? [] : [outdatedRoot(...by)];
+}
+
+/** Returns the names of fields, with those of all permissions for `PERMISSIONS`. */
+function namesIn(schema: GraphQLSchema, { typename, fields }: Outdated): string[] {
+  const type = schema.getType(typename);
+  const names = isObjectType(type) ? Object.keys(type.getFields()) : [];
+  return fields.flatMap((field) =>
+    field === PERMISSIONS ? names.filter((name) => name.startsWith('viewerCan')) : field,
+  );
+}
+
+const OutdatedFields = builder.objectRef<Outdated>('OutdatedFields').implement({
+  description:
+    'Fields of an object whose values can be others since an event: lists that objects enter or leave, and values that ' +
+    'depend on a changed object. A client with a cache discards the values of these fields, and reads those again that ' +
+    'it shows. Not included: fields of the objects in the event, lists that the message of `MessageSentEvent` enters, ' +
+    'lists of messages that lose or get a message by `MessageUpdatedEvent`, `MessagesDeletedEvent` or a changed flag, ' +
+    'and the order of lists.',
+  fields: (t) => ({
+    typeName: t.exposeString('typename', { description: 'Name of the GraphQL type of the object.' }),
+    objectId: t.id({
+      nullable: true,
+      description:
+        'The `id` of the object. Null for `Query` and `Organization`, of which a client has only one object.',
+      resolve: ({ typename, id }) => (id === null ? null : (toGlobalId(typename, id) as never)),
+    }),
+    fields: t.stringList({
+      description: 'Names of the fields, at most 30. Each name stands for the field with any arguments.',
+      resolve: (outdated, _args, _ctx, { schema }) => namesIn(schema, outdated),
+    }),
+  }),
+});
 
 const nameOf = new Map<string, string>();
 const keyOf = (type: string, op: string | undefined) => `${type}/${op ?? ''}`;
@@ -91,9 +161,23 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
       description: 'Type of the event.',
       resolve: ({ event }) => event.type,
     }),
+    outdated: t.field({
+      type: [OutdatedFields],
+      description:
+        'Fields whose values can be others since the event, and are not in the event: at most one item for each object in ' +
+        'the event, and two more.',
+      complexity: { field: 1, multiplier: 1 },
+      resolve: outdatedIn,
+    }),
   }),
   resolveType: ({ event }) => eventTypeName(event.type, event.op) as never,
 });
+
+interface EventOptions<Source> {
+  readonly description?: string;
+  readonly formerName?: string;
+  readonly outdates?: OutdatedBy<Source>;
+}
 
 /**
  * Adds the GraphQL type for events with one `type` and `op` over REST. Each such pair has one call of `defineEvent` and one
@@ -106,8 +190,8 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
  * @param type `type` of the event over REST.
  * @param op `op` of the event over REST; undefined for types without operations.
  * @param name Name of the GraphQL type, in the past tense: DraftsAddedEvent.
- * @param options `formerName`: name of the type in the previous version. It becomes an interface of the type, so that the
- *   subscriptions of open pages stay valid.
+ * @param options `outdates`: the fields that the event makes outdated. `formerName`: name of the type in the previous version.
+ *   It becomes an interface of the type, so that the subscriptions of open pages stay valid.
  * @throws Error if this `type` and `op` already have a GraphQL type.
  */
 export function eventType<Body = unknown, Facts = unknown>(
@@ -115,11 +199,12 @@ export function eventType<Body = unknown, Facts = unknown>(
   op: string | undefined,
   name: string,
   fields: ObjectFieldsShape<Types, EventSource<Body, Facts>>,
-  { description, formerName }: { readonly description?: string; readonly formerName?: string } = {},
+  { description, formerName, outdates }: EventOptions<EventSource<Body, Facts>> = {},
 ): void {
   const key = keyOf(type, op);
   if (nameOf.has(key)) throw new Error(`Event ${key} has two GraphQL types`);
   nameOf.set(key, name);
+  if (outdates !== undefined) outdatedBy.set(key, outdates as OutdatedBy<EventSource>);
   const ref = builder.objectRef<EventSource<Body, Facts>>(name);
   refs.set(key, ref as ReturnType<typeof builder.objectRef<EventSource>>);
   const former = formerName === undefined ? [] : [formerInterface(formerName, name, fields)];
