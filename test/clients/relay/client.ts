@@ -1,5 +1,6 @@
 import relay from 'relay-runtime';
 import type { Json } from '../../helpers/http.ts';
+import { patientFetch } from '../patient-fetch.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
 /** Id of the record for the `query` of a registration. */
@@ -24,7 +25,7 @@ export function relayEnvironment(url: string, authorization: () => string, place
       async ({ text: query }, variables) => {
         const headers = { 'content-type': 'application/json', authorization: authorization() };
         const body = JSON.stringify({ query, variables });
-        return (await fetch(url, { method: 'POST', headers, body })).json();
+        return (await patientFetch(url, { method: 'POST', headers, body })).json();
       },
       ({ text }, variables) =>
         relay.Observable.create((sink) => socket.subscribe({ query: text ?? '', variables }, sink as Json)),
