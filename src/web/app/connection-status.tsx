@@ -1,6 +1,6 @@
 import { useStore } from '../base/store.ts';
 import './connection-status.css';
-import { type LiveStatus, liveStatus } from '../live/status.ts';
+import { answerMs, connection, position } from '../live/status.ts';
 
 const WORDS = { connecting: 'Connecting…', live: 'Live', offline: 'Offline' } as const;
 
@@ -9,12 +9,12 @@ const WORDS = { connecting: 'Connecting…', live: 'Live', offline: 'Offline' } 
  * Screen readers and the tooltip get full sentences.
  */
 export function ConnectionStatus() {
-  const status = useStore(liveStatus);
-  const [short, words] = detailsOf(status);
+  const [state, reached, responseMs] = [useStore(connection), useStore(position), useStore(answerMs)];
+  const [short, words] = detailsOf(reached, state === 'live' ? responseMs : null);
   return (
-    <div className="connection-status" data-connection={status.connection}>
+    <div className="connection-status" data-connection={state}>
       <span className="connection-dot" aria-hidden="true" />
-      <span role="status">{WORDS[status.connection]}</span>
+      <span role="status">{WORDS[state]}</span>
       <span className="connection-detail" title={words}>
         <span aria-hidden="true">{short}</span>
         <span className="only-heard">{words}</span>
@@ -23,15 +23,15 @@ export function ConnectionStatus() {
   );
 }
 
-function detailsOf({ connection, position, answerMs }: LiveStatus): [short: string, words: string] {
+function detailsOf(reached: number, responseMs: number | null): [short: string, words: string] {
   const [short, words]: [string[], string[]] = [[], []];
-  if (position >= 0) {
-    short.push(`#${position}`);
-    words.push(`Received events up to position ${position}.`);
+  if (reached >= 0) {
+    short.push(`#${reached}`);
+    words.push(`Received events up to position ${reached}.`);
   }
-  if (connection === 'live' && answerMs !== null) {
-    short.push(`${answerMs} ms`);
-    words.push(`The service responds within ${answerMs} milliseconds.`);
+  if (responseMs !== null) {
+    short.push(`${responseMs} ms`);
+    words.push(`The service responds within ${responseMs} milliseconds.`);
   }
   return [short.join(' · '), words.join(' ')];
 }

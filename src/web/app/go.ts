@@ -145,9 +145,7 @@ const readUnread = (
   narrow: MessageNarrowInput,
   anchor: MessageAnchor,
 ): Promise<OperationResult<FirstUnreadQuery>> =>
-  client
-    .query(FirstUnreadDocument, { narrow, anchor }, { requestPolicy: 'network-only', isTriedOnce: true })
-    .toPromise();
+  client.query(FirstUnreadDocument, { narrow, anchor }, { requestPolicy: 'network-only', fetch }).toPromise();
 
 /**
  * Number of messages per page, and maximum number of pages, of the unread messages in which `unreadTopicIn` searches for a

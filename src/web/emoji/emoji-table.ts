@@ -2,7 +2,7 @@ import type { Client } from 'urql';
 import { createStore } from '../base/store.ts';
 import { type CustomEmojiRowFragment, EmojiDataDocument, type ReactionType } from '../generated/graphql.ts';
 import { type LiveEvent, onEvent } from '../live/engine.ts';
-import { liveStatus } from '../live/status.ts';
+import { queueId } from '../live/status.ts';
 import { fitOf } from '../ui/name-words.ts';
 import { glyphOf } from '../ui/person.tsx';
 
@@ -35,17 +35,14 @@ export function loadEmoji(client: Client): Promise<void> {
 
 /** Updates `emojiTable` when custom emoji change. @returns A function that stops the updates and empties the table. */
 export function startEmoji(client: Client): () => void {
-  let { queueId } = liveStatus.get();
   const stops = [
     onEvent((event) => {
       const changed = changedBy(event);
       if (changed !== undefined && loading !== undefined) void loading.then(() => put(ownEmoji(changed)));
     }),
-    liveStatus.watch(() => {
-      const before = queueId;
-      queueId = liveStatus.get().queueId;
+    queueId.watch(() => {
       // Events between the old and the new event queue are missing, so all emoji are loaded again.
-      if (queueId === before || queueId === null || loading === undefined) return;
+      if (queueId.get() === null || loading === undefined) return;
       loading = undefined;
       void loadEmoji(client);
     }),

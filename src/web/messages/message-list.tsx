@@ -1,6 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { NEWEST, narrowKey } from '../api/narrow.ts';
-import { follow } from '../api/timelines.ts';
 import { useStore } from '../base/store.ts';
 import type { MessageAnchor, MessageNarrowInput, MessageRowFragment } from '../generated/graphql.ts';
 import { announce } from '../ui/announcer.tsx';
@@ -84,12 +83,10 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
     if (hasOlder && element.scrollTop < AHEAD) timeline.loadOlder();
     else if (hasNewer && below < AHEAD) timeline.loadNewer();
-    follow(key, below < AHEAD && !hasNewer);
     setFar(below > element.clientHeight || hasNewer);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: new rows may not fill the screen.
   useEffect(look, [rows, loading, hasOlder, hasNewer]);
-  useEffect(() => () => follow(key, false), [key]);
 
   const toNewest = () => {
     timeline.goToNewest();
