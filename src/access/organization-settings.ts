@@ -165,8 +165,10 @@ export const ORGANIZATION_SETTINGS = {
   send_channel_events_messages: withoutEffect(
     flag(false, 'Whether a change of the settings of a channel is announced in the channel'),
   ),
-  welcome_message_custom_text: withoutEffect(
-    text('', 8000, 'Text of the organization in the welcome message for new users, in Markdown'),
+  welcome_message_custom_text: text(
+    '',
+    8000,
+    'Text of the direct message to users who join by an invitation, in Markdown; empty for no message',
   ),
   message_content_allowed_in_email_notifications: withoutEffect(
     flag(true, 'Whether emails about missed messages can contain the text of the messages'),
@@ -260,7 +262,7 @@ export const ORGANIZATION_GROUP_SETTINGS = {
   can_create_write_only_bots_group: { ...rule('role:members', 'N'), hasNoEffect: true },
   can_delete_any_message_group: rule('role:administrators', 'N'),
   can_delete_own_message_group: rule('role:everyone', 'N E'),
-  can_invite_users_group: { ...rule('role:members', 'N'), hasNoEffect: true },
+  can_invite_users_group: rule('role:members', 'N'),
   can_manage_all_groups: rule('role:owners', ''),
   can_manage_billing_group: { ...rule('role:administrators', ''), hasNoEffect: true },
   can_mention_many_users_group: rule('role:administrators', 'N E'),
@@ -270,7 +272,7 @@ export const ORGANIZATION_GROUP_SETTINGS = {
   can_set_delete_message_policy_group: rule('role:moderators', 'N'),
   can_set_topics_policy_group: rule('role:members', 'N E'),
   can_summarize_topics_group: { ...rule('role:everyone', 'N E'), hasNoEffect: true },
-  create_multiuse_invite_group: { ...rule('role:administrators', 'N'), hasNoEffect: true },
+  create_multiuse_invite_group: rule('role:administrators', 'N'),
   direct_message_initiator_group: rule('role:everyone', 'N E'),
   direct_message_permission_group: rule('role:everyone', 'N E'),
 } as const satisfies Record<string, OrganizationGroupRule>;

@@ -386,19 +386,22 @@ export function editSubscriptions(
 }
 
 /**
- * Subscribes a new user to the organization's default channels, and emits the events of these subscriptions. Skips guests and
- * bots.
+ * Subscribes a new user to channels, and emits the events of these subscriptions. Skips bots.
  *
  * Must be called in the transaction that creates the user, after the user's row is written and its event is emitted.
+ *
+ * @param channelIds Ids of existing channels. Default: the organization's default channels, but none for guests.
  */
-export async function subscribeToDefaultChannels(
+export async function subscribeNewUser(
   tx: Tx,
   emit: Emit,
   { organizationId, user }: { organizationId: number; user: User },
+  channelIds?: readonly number[],
 ): Promise<void> {
-  if (isGuest(user.role) || user.botType !== null) return;
+  if (user.botType !== null || (channelIds === undefined && isGuest(user.role))) return;
   await holdChannels(tx, organizationId);
-  const channels = await lockChannels(tx, organizationId, await defaultChannelIds(tx, organizationId));
+  const ids = channelIds ?? (await defaultChannelIds(tx, organizationId));
+  const channels = await lockChannels(tx, organizationId, ids);
   const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
   await join(
     tx,

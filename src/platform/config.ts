@@ -124,6 +124,7 @@ const Environment = z.object({
     .string()
     .regex(/^\P{Cc}*@\P{Cc}*$/u, 'must be an email address, with an optional name before it')
     .optional(),
+  INVITATIONS_PER_DAY: bound(500),
   RATE_LIMIT_PER_USER: rateLimit(200),
   RATE_LIMIT_PER_IP: rateLimit(100),
   SOCKETS_PER_USER: bound(100),
@@ -225,6 +226,8 @@ export interface Config {
   readonly smtpUrl: string | undefined;
   /** Sender of emails: an email address, or "Name <email address>". Undefined: an email address of the server's own domain. */
   readonly mailFrom: string | undefined;
+  /** Maximum number of emails with invitations that each organization can send within 24 hours. Undefined: unlimited. */
+  readonly invitationsPerDay: number | undefined;
   /** Maximum number of requests per minute of one account. Undefined: unlimited. */
   readonly rateLimitPerUser: number | undefined;
   /** Maximum number of requests per minute from one IP address, for requests without an account. Undefined: unlimited. */
@@ -394,6 +397,7 @@ export function readConfig(env: Variables = process.env): Config {
     checksReplies: e.CHECK_REPLIES === 'on',
     smtpUrl: e.SMTP_URL,
     mailFrom: e.MAIL_FROM,
+    invitationsPerDay: e.INVITATIONS_PER_DAY ?? undefined,
     rateLimitPerUser: e.RATE_LIMIT_PER_USER ?? undefined,
     rateLimitPerIp: e.RATE_LIMIT_PER_IP ?? undefined,
     socketsPerUser: e.SOCKETS_PER_USER ?? undefined,

@@ -115,6 +115,11 @@ export class KeyVault {
     return text;
   }
 
+  /** Returns whether `open` can decrypt a sealed key. */
+  canOpen(sealed: Uint8Array): boolean {
+    return this.#accepted.some((keys) => openWith(keys, sealed) !== undefined);
+  }
+
   /** Returns whether a key was sealed with SECRET_KEY, not with SECRET_KEY_PREVIOUS or another key. */
   isCurrent(sealed: Uint8Array): boolean {
     return openWith(this.#current, sealed) !== undefined;

@@ -146,6 +146,8 @@ export const TOTALS = {
   /** The limit is low because every client receives the whole list of these fields. */
   custom_profile_fields: ofOrganization(100, 'custom profile fields'),
   realm_domains: ofOrganization(1_000, 'domains'),
+  /** Invitations that can still be used. */
+  invitations: ofOrganization(5_000, 'open invitations'),
 } as const satisfies Record<string, Total>;
 
 export type TotalName = keyof typeof TOTALS;

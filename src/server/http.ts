@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from '../access/context.ts';
 import { addEmailPages } from '../administration/email-changes/page.ts';
+import { addInvitationPage } from '../administration/invitations/page.ts';
 import { answerBare, BARE_HEADERS, bareBody, retryAfterHeader } from '../api/bare-answer.ts';
 import { compressAnswer } from '../api/compression.ts';
 import { answersCors } from '../api/cors.ts';
@@ -71,6 +72,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   addPageLimits(web, app, isPreparedFile);
   addPages(web, app, demo);
   addEmailPages(web, app);
+  addInvitationPage(web, app);
   addAvatars(web, app);
   addEmojiFiles(web);
   addCustomEmoji(web, app);

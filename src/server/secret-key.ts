@@ -37,7 +37,7 @@ export async function openVault(config: Config, db: Db, isNew: boolean): Promise
     );
   }
   const vault = new KeyVault(loadSecretKey(config), previousSecretKey);
-  if (opens(vault, sealed)) return vault;
+  if (vault.canOpen(sealed)) return vault;
   throw new WrongSecretKeyError(
     isOwn
       ? `${path} is not the key that sealed the API keys in the database: restore that key from a backup, ${IF_LOST}.`
@@ -52,7 +52,7 @@ async function lastSealed(db: Db): Promise<Uint8Array | undefined> {
 }
 
 /**
- * Returns the number of API keys and tokens of video calls that SECRET_KEY or SECRET_KEY_PREVIOUS can decrypt (`opened`), the
+ * Returns the number of API keys, tokens of video calls and invitation links that SECRET_KEY or SECRET_KEY_PREVIOUS can decrypt (`opened`), the
  * number of those that neither can (`closed`), and the number of those that are sealed with SECRET_KEY_PREVIOUS (`previous`).
  */
 export async function countOpened({
@@ -60,8 +60,12 @@ export async function countOpened({
   keys,
 }: App): Promise<{ readonly opened: number; readonly closed: number; readonly previous: number }> {
   const select = { sealed: true } as const;
-  const all = [...(await db.apiKey.findMany({ select })), ...(await db.callToken.findMany({ select }))];
-  const opened = all.filter(({ sealed }) => opens(keys, sealed));
+  const all = [
+    ...(await db.apiKey.findMany({ select })),
+    ...(await db.callToken.findMany({ select })),
+    ...(await sealedLinks(db)).map(({ sealedToken: sealed }) => ({ sealed })),
+  ];
+  const opened = all.filter(({ sealed }) => keys.canOpen(sealed));
   const previous = opened.filter(({ sealed }) => !keys.isCurrent(sealed)).length;
   return { opened: opened.length, closed: all.length - opened.length, previous };
 }
@@ -89,11 +93,21 @@ export function resealWorker(app: Pick<App, 'db' | 'keys' | 'log'>): PeriodicWor
   });
 }
 
-/** Seals all API keys and tokens of video calls with SECRET_KEY. @returns Number of changed values. */
+/** Returns the reusable invitations whose token is stored. */
+async function sealedLinks(db: Db) {
+  const rows = await db.invitation.findMany({
+    where: { isReusable: true, closedAt: null },
+    orderBy: { id: 'asc' },
+    select: { organizationId: true, id: true, sealedToken: true },
+  });
+  return rows.flatMap(({ sealedToken, ...row }) => (sealedToken === null ? [] : [{ ...row, sealedToken }]));
+}
+
+/** Seals all API keys, tokens of video calls and invitation links with SECRET_KEY. @returns Number of changed values. */
 export async function reseal({ db, keys }: Pick<App, 'db' | 'keys'>, isStopped = () => false): Promise<number> {
   let count = 0;
   const renewed = (sealed: Uint8Array) =>
-    !keys.isCurrent(sealed) && opens(keys, sealed) ? keys.seal(keys.open(sealed)) : undefined;
+    !keys.isCurrent(sealed) && keys.canOpen(sealed) ? keys.seal(keys.open(sealed)) : undefined;
   for (let after = 0; !isStopped(); ) {
     const page = { where: { userId: { gt: after } }, orderBy: { userId: 'asc' }, take: RESEAL_ROWS } as const;
     const [apiKeys, tokens] = [await db.apiKey.findMany(page), await db.callToken.findMany(page)];
@@ -114,29 +128,25 @@ export async function reseal({ db, keys }: Pick<App, 'db' | 'keys'>, isStopped =
     if (ends.length === 0) break;
     after = Math.min(...ends);
   }
+  for (const { sealedToken, ...row } of await sealedLinks(db)) {
+    const data = renewed(sealedToken);
+    const where = { ...row, sealedToken };
+    if (data !== undefined) count += (await db.invitation.updateMany({ where, data: { sealedToken: data } })).count;
+  }
   return count;
 }
 
 /**
  * Replaces all API keys that were sealed with a lost SECRET_KEY. Deletes the video call tokens that were sealed with it, so
- * that their users must connect their accounts again.
+ * that their users must connect their accounts again. Invitation links continue to work, but are no longer shown.
  *
  * @returns Number of replaced keys and of deleted tokens.
  */
 export async function renewSealed(app: App): Promise<{ keys: number; tokens: number }> {
   const { db, keys } = app;
-  const lost = (await db.apiKey.findMany({ orderBy: { userId: 'asc' } })).filter(({ sealed }) => !opens(keys, sealed));
+  const lost = (await db.apiKey.findMany({ orderBy: { userId: 'asc' } })).filter(({ sealed }) => !keys.canOpen(sealed));
   for (const { organizationId, userId } of lost) await rotateKey({ app, work: app.work, organizationId }, userId);
-  const tokens = (await db.callToken.findMany()).filter(({ sealed }) => !opens(keys, sealed));
+  const tokens = (await db.callToken.findMany()).filter(({ sealed }) => !keys.canOpen(sealed));
   await db.callToken.deleteMany({ where: { userId: { in: tokens.map(({ userId }) => userId) } } });
   return { keys: lost.length, tokens: tokens.length };
-}
-
-function opens(keys: KeyVault, sealed: Uint8Array): boolean {
-  try {
-    keys.open(sealed);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -43,6 +43,7 @@ describe('migrating', () => {
     '20261129150020_references_without_cascade',
     '20261129150020_users_by_sort_name',
     '20261129150030_references_validated',
+    '20261129200000_invitations',
   ];
 
   test('applies the missing migrations to an empty database, once', async () => {

@@ -7,6 +7,7 @@ import type { Emit } from '../../events/log.ts';
 import type { Channel, Organization, User } from '../../generated/prisma/client.ts';
 import { userActivityChanged } from '../../people/events.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { revokeInvitationsOf } from '../invitations/service.ts';
 
 /** The organization and the time of a deactivation or reactivation. */
 export interface ActivityChangeContext {
@@ -35,6 +36,7 @@ export async function deactivate(
     data: { endedAt: now, endReason: 'revoked' },
   });
   await tx.emailChange.deleteMany({ where: { organizationId, userId: id } });
+  await revokeInvitationsOf(tx, emit, now, { id, organizationId });
   // Presence is deleted. No user can see it during the deactivation, and no event would send it again after a reactivation.
   await tx.presence.deleteMany({ where: { organizationId, userId: id } });
   for (const channel of await channelsOf(tx, { id, organizationId })) {

@@ -15,6 +15,7 @@ import { clearStatus } from '../../people/status/clear.ts';
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { eraseMail } from '../../platform/mail/outbox.ts';
 import { storedAfter } from '../../platform/setting.ts';
+import { eraseInvitations } from '../invitations/service.ts';
 import { ERASED_NAME } from './scrub-log.ts';
 
 /** Data to delete when a user is deactivated. */
@@ -96,6 +97,7 @@ async function eraseOwnRows(
   await replaceKey(tx, emit, ctx, id);
   const addresses = [email, ...formerAddresses, ...wanted.map(({ newEmail }) => newEmail)];
   if (botType === null) await eraseMail(tx, organizationId, addresses);
+  await eraseInvitations(tx, { organizationId, id }, addresses);
   await eraseLogged(tx, emit, organizationId, onlyFor(id));
 }
 

@@ -134,25 +134,39 @@ async function findDomain(tx: Tx, { organizationId }: Ctx, domain: string): Prom
 }
 
 /**
+ * Returns a function that checks whether the organization accepts an email address. The function returns the error for an
+ * address that is not accepted: the organization accepts only addresses of its domains, and the address belongs to another
+ * domain or contains "+".
+ */
+export async function addressRule(
+  db: Pick<Tx, 'organizationDomain'>,
+  organization: Pick<Organization, 'id' | 'settings'>,
+): Promise<(address: string, parameter?: string) => ValidationError | undefined> {
+  if (!organizationSetting(organization, 'emails_restricted_to_domains')) return () => undefined;
+  const domains = await db.organizationDomain.findMany({ where: { organizationId: organization.id } });
+  return (address, parameter = 'email') => {
+    const details = { parameter, value: address };
+    if (address.includes('+')) return new ValidationError('Email addresses containing + are not allowed.', details);
+    const host = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+    const isAllowed = domains.some(
+      ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
+    );
+    return isAllowed ? undefined : new ValidationError(`Email '${address}' not allowed in this organization`, details);
+  };
+}
+
+/**
  * Checks that the organization accepts an email address.
  *
  * @param parameter Name of the parameter that determines the address.
- * @throws ValidationError if the organization accepts only addresses of its domains, and the address belongs to another domain
- *   or contains "+".
+ * @throws ValidationError under the conditions of `addressRule`.
  */
 export async function requireAllowedAddress(
   db: Pick<Tx, 'organizationDomain'>,
   organization: Pick<Organization, 'id' | 'settings'>,
   address: string,
-  parameter = 'email',
+  parameter?: string,
 ): Promise<void> {
-  if (!organizationSetting(organization, 'emails_restricted_to_domains')) return;
-  const details = { parameter, value: address };
-  if (address.includes('+')) throw new ValidationError('Email addresses containing + are not allowed.', details);
-  const host = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
-  const domains = await db.organizationDomain.findMany({ where: { organizationId: organization.id } });
-  const isAllowed = domains.some(
-    ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
-  );
-  if (!isAllowed) throw new ValidationError(`Email '${address}' not allowed in this organization`, details);
+  const objection = (await addressRule(db, organization))(address, parameter);
+  if (objection !== undefined) throw objection;
 }

@@ -3,7 +3,7 @@ import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { administersOrganization, requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
-import { subscribeToDefaultChannels } from '../../channels/subscribe.ts';
+import { subscribeNewUser } from '../../channels/subscribe.ts';
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
@@ -90,13 +90,18 @@ export async function addUser(scope: Scope, organization: Organization, input: N
   return refusingTakenAddress(() => transact(scope, (tx, emit) => introduceUser(tx, emit, scope, organization, row)));
 }
 
-/** Adds a new user to the organization within a transaction, and notifies all users. Locks the organization's row. */
+/**
+ * Adds a new user to the organization within a transaction, and notifies all users. Locks the organization's row.
+ *
+ * @param channelIds Channels to which the user is subscribed. Default: the default channels, but none for guests.
+ */
 export async function introduceUser(
   tx: Tx,
   emit: Emit,
   { app }: Scope,
   { id: organizationId }: Pick<Organization, 'id'>,
   row: Awaited<ReturnType<typeof checkNewUser>>,
+  channelIds?: readonly number[],
 ): Promise<MadeUser> {
   await lockOrganization(tx, organizationId);
   const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
@@ -106,7 +111,7 @@ export async function introduceUser(
   // If the default settings disable presence, the status of the new user is away.
   if (!userSetting(made.user, 'presence_enabled')) emit(userStatusSet(made.user.id, { away: true }), everyone());
   if (made.user.botType !== null) await introduceBot(tx, emit, made.user);
-  await subscribeToDefaultChannels(tx, emit, { organizationId: organization.id, user: made.user });
+  await subscribeNewUser(tx, emit, { organizationId: organization.id, user: made.user }, channelIds);
   return made;
 }
 

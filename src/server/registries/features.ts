@@ -2,6 +2,7 @@ import { bots, ownApiKey } from '../../administration/bots/feature.ts';
 import { deactivation } from '../../administration/deactivation/feature.ts';
 import { domains } from '../../administration/domains/feature.ts';
 import { emailChanges } from '../../administration/email-changes/feature.ts';
+import { invitations } from '../../administration/invitations/feature.ts';
 import { organization } from '../../administration/organization/feature.ts';
 import { sessions } from '../../administration/sessions/feature.ts';
 import { signIn } from '../../administration/sign-in/feature.ts';
@@ -103,6 +104,11 @@ export const SECTIONS: readonly Section[] = [
   },
   { name: 'Statuses and presence', features: [status, presence] },
   { name: 'User groups', features: [userGroups] },
+  {
+    name: 'Invitations',
+    about: 'Invite people by email or by link.',
+    features: [invitations],
+  },
   { name: 'Bots', features: [bots] },
   { name: 'Signing in', about: 'API keys, and sessions of browsers.', features: [signIn, ownApiKey, sessions] },
   { name: 'Video calls', features: [videoCalls] },

@@ -47,6 +47,7 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   REALM_DEACTIVATED: { description: 'The organization is deactivated.' },
   NONEXISTENT_SUBDOMAIN: { description: 'There is no organization at this address.' },
   CSRF_FAILED: { description: 'The request comes from a page of another site.' },
+  INVITATION_FAILED: { description: 'Some or all of the invited people could not be invited.' },
   INVALID_VIDEO_CALL_PROVIDER_TOKEN: {
     description: 'The viewer must first connect an account of the video call provider.',
   },
