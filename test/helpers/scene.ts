@@ -64,6 +64,11 @@ export interface Names {
   readonly queueId: string;
   /** A session of the owner. */
   readonly sessionId: number;
+  /** An open invitation by email of the owner. */
+  readonly invitationId: number;
+  /** An open invitation link of the owner, and its token. */
+  readonly inviteLinkId: number;
+  readonly inviteToken: string;
 }
 
 /** An organization with one object of each kind. The owner owns all of them and has every permission. */
@@ -146,6 +151,12 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
   const { queue_id } = await owner.register({ fetch_event_types: [] });
   const login = { username: owner.email, password: OWNER_PASSWORD };
   const { session_id: sessionId } = await owner.ok('POST', '/sessions', login);
+  await owner.ok('POST', '/invites', { invitee_emails: 'invited@example.com', stream_ids: [channelId] });
+  const { invite_link: inviteLink } = await owner.ok('POST', '/invites/multiuse');
+  const { invites } = await owner.ok('GET', '/invites');
+  const [invitationId, inviteLinkId] = [false, true].map(
+    (isLink) => invites.find((invite: Json) => invite.is_multiuse === isLink).id,
+  );
   return {
     ...made,
     names: {
@@ -184,6 +195,9 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
       choiceFieldId,
       queueId: queue_id,
       sessionId,
+      invitationId,
+      inviteLinkId,
+      inviteToken: inviteLink.split('/').at(-1),
     },
   };
 }
@@ -224,6 +238,9 @@ export const nothing = (id = 2_000_000_000): Names => ({
   choiceFieldId: id,
   queueId: randomUUID(),
   sessionId: id,
+  invitationId: id,
+  inviteLinkId: id,
+  inviteToken: randomUUID(),
 });
 
 /** Returns the state of the organization as its owner and a member see it. */
