@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { App } from '../access/context.ts';
 import { addEmailPages } from '../administration/email-changes/page.ts';
 import { addInvitationPage } from '../administration/invitations/page.ts';
+import { addPasswordPage } from '../administration/password-resets/page.ts';
 import { answerBare, BARE_HEADERS, bareBody, retryAfterHeader } from '../api/bare-answer.ts';
 import { compressAnswer } from '../api/compression.ts';
 import { answersCors } from '../api/cors.ts';
@@ -73,6 +74,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   addPages(web, app, demo);
   addEmailPages(web, app);
   addInvitationPage(web, app);
+  addPasswordPage(web, app);
   addAvatars(web, app);
   addEmojiFiles(web);
   addCustomEmoji(web, app);

@@ -36,6 +36,7 @@ export async function deactivate(
     data: { endedAt: now, endReason: 'revoked' },
   });
   await tx.emailChange.deleteMany({ where: { organizationId, userId: id } });
+  await tx.passwordReset.deleteMany({ where: { organizationId, userId: id } });
   await revokeInvitationsOf(tx, emit, now, { id, organizationId });
   // Presence is deleted. No user can see it during the deactivation, and no event would send it again after a reactivation.
   await tx.presence.deleteMany({ where: { organizationId, userId: id } });

@@ -155,6 +155,10 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
       description: 'Whether users can sign in with an email address and a password.',
       resolve: () => AUTHENTICATION_METHODS.email,
     }),
+    sendsEmail: t.boolean({
+      description: 'Whether the server sends email, such as invitations and links to choose a new password.',
+      resolve: (_settings, _args, { app }) => app.config.smtpUrl !== undefined,
+    }),
     requireEmailFormatUsernames: t.boolean({
       description: 'Whether user names are email addresses. Always true.',
       resolve: () => true,

@@ -162,8 +162,7 @@ async function limited(
   attempt: () => Promise<User | undefined>,
 ): Promise<User | undefined> {
   const { failures, last } = attemptsFor(app);
-  // The key is a hash of the email address, so that its length does not depend on the client's input.
-  const key = createHash('sha256').update(name).digest('base64');
+  const key = keyOf(name);
   const turn = (last.get(key) ?? Promise.resolve()).then(async () => {
     const waitMs = await failures.waitMs(key);
     if (waitMs > 0) throw new RateLimitHitError(Math.ceil(waitMs / 1000));
@@ -182,6 +181,14 @@ async function limited(
   } finally {
     if (last.get(key) === settled) last.delete(key);
   }
+}
+
+/** Returns the key of a counter. It is a hash, so that its length does not depend on the client's input. */
+const keyOf = (name: string): string => createHash('sha256').update(name).digest('base64');
+
+/** Forgets the failed attempts for an email address, after the person has chosen a new password. */
+export async function forgetFailures(app: Runtime, organizationId: number, email: string): Promise<void> {
+  await attemptsFor(app).failures.clear(keyOf(`${organizationId} ${normalAddress(email)}`));
 }
 
 function attemptsFor(app: Runtime): Attempts {

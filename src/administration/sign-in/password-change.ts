@@ -1,4 +1,4 @@
-import type { Ctx } from '../../access/context.ts';
+import type { Ctx, Scope } from '../../access/context.ts';
 import type { PasswordOwner } from '../../access/password-strength.ts';
 import { checkPassword, hashPassword } from '../../access/passwords.ts';
 import { endSessions, otherThan } from '../../access/sessions.ts';
@@ -73,11 +73,35 @@ const ownerOf = ({ user, organization }: Ctx['viewer']): PasswordOwner => ({ ...
 
 /**
  * Completes a change of password. Cancels a pending change of email address, because another person with the old password may
- * have requested it. Notifies the user by email.
+ * have requested it, and a link to reset the password. Notifies the user by email.
  */
 async function passwordChanged(tx: Tx, organization: Organization, user: User): Promise<void> {
   await tx.emailChange.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
+  await tx.passwordReset.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
   await queueSecurityMail(tx, organization, user, { subject: 'Your password', happened: 'your password was changed.' });
+}
+
+/**
+ * Writes the password that a person has chosen by a link in an email. The transaction must hold the lock of the user's row. Ends
+ * all sessions and replaces the API key, because another person may know the old password.
+ */
+export async function completeReset(
+  tx: Tx,
+  emit: Emit,
+  scope: Scope,
+  {
+    organization,
+    user,
+    passwordHash,
+  }: { readonly organization: Organization; readonly user: User; readonly passwordHash: string },
+): Promise<void> {
+  await tx.user.update({
+    where: { organizationId_id: { organizationId: user.organizationId, id: user.id } },
+    data: { passwordHash },
+  });
+  await endSessions(tx, emit, user);
+  await passwordChanged(tx, organization, user);
+  await replaceKey(tx, emit, scope, user.id);
 }
 
 /**

@@ -5,6 +5,7 @@ import { createBot } from '../../administration/bots/service.ts';
 import { deactivateBotOf, deactivateUser, reactivateUser } from '../../administration/deactivation/service.ts';
 import type { NewUser } from '../../administration/new-user.ts';
 import { createOrganization, listOrganizations } from '../../administration/organization/service.ts';
+import { createResetLink } from '../../administration/password-resets/service.ts';
 import { replacePassword } from '../../administration/sign-in/password-change.ts';
 import { addUser, updateUser } from '../../administration/users/service.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
@@ -203,6 +204,17 @@ export const commands: readonly Command[] = [
       const changed = await userAt(app, at);
       await replacePassword(await actAs(app, changed), password);
       return shownState(changed);
+    },
+  ),
+  command(
+    'user reset-password',
+    'print a link with which a person can choose a new password within an hour',
+    z.strictObject({ org, user }),
+    async (app, at) => {
+      const organization = await organizationAt(app, at.org);
+      const scope = { app, work: app.work, organizationId: organization.id };
+      const { url, expiresAt } = await createResetLink(scope, organization, await userAt(app, at));
+      return { url, expires_at: expiresAt.toISOString() };
     },
   ),
   command(

@@ -4,6 +4,7 @@ import { domains } from '../../administration/domains/feature.ts';
 import { emailChanges } from '../../administration/email-changes/feature.ts';
 import { invitations } from '../../administration/invitations/feature.ts';
 import { organization } from '../../administration/organization/feature.ts';
+import { passwordResets } from '../../administration/password-resets/feature.ts';
 import { sessions } from '../../administration/sessions/feature.ts';
 import { signIn } from '../../administration/sign-in/feature.ts';
 import { userDefaults } from '../../administration/user-defaults/feature.ts';
@@ -110,7 +111,7 @@ export const SECTIONS: readonly Section[] = [
     features: [invitations],
   },
   { name: 'Bots', features: [bots] },
-  { name: 'Signing in', about: 'API keys, and sessions of browsers.', features: [signIn, ownApiKey, sessions] },
+  { name: 'Signing in', about: 'API keys, and sessions of browsers.', features: [signIn, ownApiKey, sessions, passwordResets] },
   { name: 'Video calls', features: [videoCalls] },
   { name: 'The organization', features: [organization, userDefaults, domains, emoji] },
 ];

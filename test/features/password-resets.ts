@@ -1,0 +1,13 @@
+import type { FeatureTests } from '../helpers/feature.ts';
+
+const NO_EMAIL = 'This server cannot send email. Ask an administrator of the organization for help.';
+const NO_LINK = 'The link was already used, was replaced by a newer one, has expired, or is incomplete.';
+
+export const passwordResets: FeatureTests = {
+  mutations: {
+    requestPasswordReset: ({ email }) => [{ email }],
+    resetPassword: () => [{ token: 'none', newPassword: 'a new good password' }],
+    sendPasswordReset: ({ userId }) => [{ userId }],
+  },
+  refusals: { requestPasswordReset: NO_EMAIL, resetPassword: NO_LINK, sendPasswordReset: NO_EMAIL },
+};
