@@ -72,7 +72,9 @@ describe('a forgotten password', () => {
     const isSignedIn = async () =>
       (await owner.as(undefined).rest('GET', '/users/me', {}, { headers: { cookie } })).status;
     expect(await isSignedIn()).toBe(200);
-    expect((await request(anonymous, ` ${owner.email.toUpperCase()}`))['__typename']).toBe('RequestPasswordResetPayload');
+    expect((await request(anonymous, ` ${owner.email.toUpperCase()}`))['__typename']).toBe(
+      'RequestPasswordResetPayload',
+    );
     const token = await tokenTo(owner.email, owner);
     const page = await send(owner.url, {
       method: 'GET',

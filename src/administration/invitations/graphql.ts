@@ -135,7 +135,7 @@ errorType(
   'No invitation was sent: an address is invalid, none of the addresses can be invited, or the daily limit of the ' +
     'organization is reached.',
   (t) => ({
-    refused: t.field({
+    refusedAddresses: t.field({
       type: [RefusedAddressType],
       description: 'The refused addresses, at most 500. Empty if the daily limit is reached.',
       resolve: ({ refused }) => [...refused],
@@ -317,4 +317,5 @@ publicMutation('acceptInvitation', {
 eventType('invites_changed', undefined, 'InvitationsChangedEvent', () => ({}), {
   description:
     'The list of open invitations changed. Sent to administrators, and to the users who created the changed invitations.',
+  outdates: () => [{ typename: 'Organization', id: null, fields: ['invitations'] }],
 });

@@ -75,7 +75,7 @@ export const getInvites = endpoint({
   equivalents: ['Organization.invitations'],
   summary: 'List the open invitations',
   description:
-    'Administrators see those of all users, others their own. Invitations with a higher role than your own are not ' +
+    'Administrators see those of all users, other users their own. Invitations with a higher role than your own are not ' +
     'listed, nor are those that were used or revoked, or have expired.',
   params: {},
   reply: { invites: z.array(wireInvitation) },
@@ -92,7 +92,7 @@ export const postInvites = endpoint({
   summary: 'Invite people by email',
   description:
     'Each person gets an email with a link that can be used once. If some addresses already have an account, the error ' +
-    '`INVITATION_FAILED` lists them, and the other people are invited. With an idempotency key, nobody is invited then.',
+    '`INVITATION_FAILED` lists them, and the other people are invited. With an idempotency key, no person is invited then.',
   permission: 'users with the permission `can_invite_users_group`',
   params: {
     invitee_emails: text(z.string(), {

@@ -353,7 +353,7 @@ export async function closeInvitations(
  * @throws InvitationFailedError if the daily limit would be exceeded.
  */
 export async function resendInvitation(ctx: Ctx, id: number): Promise<Invitation> {
-  const { app, organizationId } = ctx;
+  const { organizationId } = ctx;
   return transact(ctx, async (tx, emit) => {
     await lockOrganization(tx, organizationId);
     const now = await asOfNow(tx, ctx);

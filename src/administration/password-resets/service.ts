@@ -181,7 +181,9 @@ export async function resetPassword(
     // If two requests use the link at the same time, the second one finds that the row is already deleted.
     const { count } = await tx.passwordReset.deleteMany({ where: which });
     if (count === 0) throw badLink();
-    const user = await tx.user.findUniqueOrThrow({ where: { organizationId_id: { organizationId, id: found.userId } } });
+    const user = await tx.user.findUniqueOrThrow({
+      where: { organizationId_id: { organizationId, id: found.userId } },
+    });
     requireActive({ user, organization });
     await completeReset(tx, emit, scope, { organization, user, passwordHash });
   });

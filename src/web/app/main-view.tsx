@@ -14,6 +14,10 @@ import { lazyView } from './lazy-view.tsx';
 
 const BrowseChannels = lazyView('Channels', async () => (await import('../channels/browse-view.tsx')).BrowseChannels);
 const Directory = lazyView('People', async () => (await import('../people/directory.tsx')).Directory);
+const InvitationsView = lazyView(
+  'Invitations',
+  async () => (await import('../people/invitations-view.tsx')).InvitationsView,
+);
 const GroupsView = lazyView('Groups', async () => (await import('../groups/groups-view.tsx')).GroupsView);
 const SearchView = lazyView('Search', async () => (await import('../search/search-view.tsx')).SearchView);
 const SettingsView = lazyView('Settings', async () => (await import('../settings/settings-view.tsx')).SettingsView);
@@ -58,6 +62,8 @@ function viewOf(route: Route, menu: ReactNode): ReactNode {
       return <BrowseChannels menu={menu} />;
     case 'people':
       return <Directory menu={menu} />;
+    case 'invitations':
+      return <InvitationsView menu={menu} />;
     case 'groups':
       return <GroupsView menu={menu} />;
     case 'settings':

@@ -6,6 +6,7 @@ import {
   DeactivateUserDocument,
   type ManagedPersonFragment,
   ReactivateUserDocument,
+  SendPasswordResetDocument,
   UpdateUserDocument,
   type UserRole,
 } from '../generated/graphql.ts';
@@ -38,7 +39,7 @@ export function PersonMenuButton({ person }: { readonly person: ManagedPersonFra
 }
 
 function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: string): MenuItem[][] {
-  const { isActive, viewerCanEdit, viewerCanDeactivate } = person;
+  const { isActive, viewerCanEdit, viewerCanDeactivate, viewerCanSendPasswordReset } = person;
   const when = (isSo: boolean, item: MenuItem): MenuItem[] => (isSo ? [item] : []);
   return [
     [
@@ -46,6 +47,11 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: stri
         label: 'Change role…',
         icon: 'edit',
         onChoose: () => openDialog(<RoleDialog person={person} />),
+      }),
+      ...when(viewerCanSendPasswordReset && person.id !== viewerId, {
+        label: 'Send password reset email',
+        icon: 'send',
+        onChoose: () => void sendReset(client, person),
       }),
       ...when(viewerCanEdit && !isActive, {
         label: 'Reactivate',
@@ -66,6 +72,11 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: stri
 async function reactivate(client: Client, { id, fullName }: ManagedPersonFragment): Promise<void> {
   const answer = await act(client, ReactivateUserDocument, { input: { userId: id } });
   if (answer !== undefined) notify(`${fullName} was reactivated.`);
+}
+
+async function sendReset(client: Client, { id, fullName }: ManagedPersonFragment): Promise<void> {
+  const answer = await act(client, SendPasswordResetDocument, { input: { userId: id } });
+  if (answer !== undefined) notify(`${fullName} gets an email with a link to a new password.`);
 }
 
 const ROLES = Object.entries(ROLE_NAMES) as [UserRole, string][];

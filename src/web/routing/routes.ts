@@ -28,6 +28,7 @@ export type Route =
   | { readonly name: 'channels' }
   | { readonly name: 'people' }
   | { readonly name: 'groups' }
+  | { readonly name: 'invitations' }
   | { readonly name: 'settings'; readonly section: SettingsSection }
   | { readonly name: 'writing'; readonly list: WritingList };
 
@@ -85,6 +86,8 @@ export function addressOf(route: Route, channelName = '-'): string {
       return words(route.name);
     case 'groups':
       return words('people', 'groups');
+    case 'invitations':
+      return words('people', 'invitations');
     case 'settings':
       return words('settings', route.section);
     case 'writing':
@@ -120,7 +123,7 @@ export function routeOf(pathname: string): Route {
     return { name: 'channel', channelId: second, ...named, ...(near !== undefined && { near }) };
   }
   if (first === 'channels') return { name: 'channels' };
-  if (first === 'people') return { name: second === 'groups' ? 'groups' : 'people' };
+  if (first === 'people') return { name: second === 'groups' || second === 'invitations' ? second : 'people' };
   if (first === 'settings') {
     return { name: 'settings', section: SETTINGS_SECTIONS.find((section) => section === second) ?? 'profile' };
   }

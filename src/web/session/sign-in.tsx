@@ -5,6 +5,7 @@ import { SignInDocument } from '../generated/graphql.ts';
 import { endedBy } from '../live/engine.ts';
 import { Button } from '../ui/button.tsx';
 import { DemoPeople } from './demo-people.tsx';
+import { ForgotPassword } from './forgot-password.tsx';
 import { renewSession } from './session.ts';
 import './sign-in.css';
 import { isStartRefused } from './start-address.ts';
@@ -24,6 +25,7 @@ export function SignIn() {
   const isRefused = useStore(isStartRefused);
   const ended = useStore(endedBy);
   const [refusal, setRefusal] = useState<string>();
+  const [isForgotten, setForgotten] = useState(false);
   const [{ fetching }, signIn] = useMutation(SignInDocument);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -49,25 +51,32 @@ export function SignIn() {
             This start address is not valid for this server. Open the address that the server printed when it started.
           </p>
         )}
-        <form onSubmit={submit}>
-          <h1>Sign in</h1>
-          <label className="field">
-            <span>Email</span>
-            <input className="input" name="email" type="email" autoComplete="username" required />
-          </label>
-          <label className="field">
-            <span>Password</span>
-            <input className="input" name="password" type="password" autoComplete="current-password" required />
-          </label>
-          {refusal !== undefined && (
-            <p role="alert" className="sign-in-error">
-              {refusal}
-            </p>
-          )}
-          <Button kind="primary" type="submit" disabled={fetching}>
-            Sign in
-          </Button>
-        </form>
+        {isForgotten ? (
+          <ForgotPassword onBack={() => setForgotten(false)} />
+        ) : (
+          <form onSubmit={submit}>
+            <h1>Sign in</h1>
+            <label className="field">
+              <span>Email</span>
+              <input className="input" name="email" type="email" autoComplete="username" required />
+            </label>
+            <label className="field">
+              <span>Password</span>
+              <input className="input" name="password" type="password" autoComplete="current-password" required />
+            </label>
+            {refusal !== undefined && (
+              <p role="alert" className="sign-in-error">
+                {refusal}
+              </p>
+            )}
+            <Button kind="primary" type="submit" disabled={fetching}>
+              Sign in
+            </Button>
+            <Button kind="quiet" onClick={() => setForgotten(true)}>
+              Forgot password?
+            </Button>
+          </form>
+        )}
         <DemoPeople />
         <p className="sign-in-more">
           <a href="/developers">For developers</a>
