@@ -275,6 +275,18 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       },
     },
   ],
+  'an invitation of a user': [
+    'INVITATION_FAILED',
+    {
+      status: 400,
+      fields: {
+        errors: [[expect.any(String), 'Already has an account.', false]],
+        ...{ sent_invitations: false, license_limit_reached: false, daily_limit_reached: false },
+      },
+      rest: ({ owner, member }) => owner.rest('POST', '/invites', { invitee_emails: member.email, stream_ids: [] }),
+      graphql: ({ owner, member }) => mutate(owner, 'inviteUsers', { emails: [member.email] }),
+    },
+  ],
   'a wrong password': [
     'AUTHENTICATION_FAILED',
     {

@@ -36,14 +36,14 @@ export const invitations: FeatureTests = {
   mutations: {
     inviteUsers: ({ channelId, customGroupId }) => [
       {
-        ...{ emails: [freshAddress()], role: 'MODERATOR', channelIds: [channelId], groupIds: [customGroupId] },
+        ...{ emails: [freshAddress()], role: 'MODERATOR', channelIds: [channelId], userGroupIds: [customGroupId] },
         ...{ includesDefaultChannels: true, expiresInMinutes: 60, welcomeText: 'Welcome', notifiesInviter: false },
         currentPassword: 'not looked at',
       },
     ],
     createInviteLink: ({ channelId, customGroupId }) => [
       {
-        ...{ role: 'MODERATOR', channelIds: [channelId], groupIds: [customGroupId], includesDefaultChannels: true },
+        ...{ role: 'MODERATOR', channelIds: [channelId], userGroupIds: [customGroupId], includesDefaultChannels: true },
         ...{ expiresInMinutes: 60, welcomeText: 'Welcome', currentPassword: 'not looked at' },
       },
     ],

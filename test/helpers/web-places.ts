@@ -31,6 +31,7 @@ const ADDRESSES = {
   'all channels': '/channels',
   people: '/people',
   groups: '/people/groups',
+  invitations: '/people/invitations',
   profile: '/settings/profile',
   account: '/settings/account',
   preferences: '/settings/preferences',
@@ -203,6 +204,8 @@ const OPENED = {
   'person menu': ['people', opensMenu('Manage Mona Lindqvist')],
   role: ['people', ofMenu(opensMenu('Manage Mona Lindqvist'), 'Change role…')],
   deactivation: ['people', ofMenu(opensMenu('Manage Mona Lindqvist'), 'Deactivate…')],
+  'new invitation': ['invitations', opening('Invite people')],
+  'revocation of an invitation': ['invitations', opening('Revoke the link')],
   'new group': ['groups', opening('Create a group')],
   group: ['groups', opening(GROUP)],
   'group in general': ['groups', opening(GROUP, 'General')],
@@ -268,6 +271,7 @@ export async function fillPlaces({ person }: Pick<Chatter, 'person'>, other: Cha
   const later = { scheduled_delivery_timestamp: Math.floor(Date.parse('2099-01-02T10:30:00Z') / 1000) };
   await person.ok('POST', '/scheduled_messages', { ...to, to: website, content: 'See you **next year**', ...later });
   await person.ok('POST', '/reminders', { message_id: id, ...later, note: 'Really look' });
+  await person.ok('POST', '/invites/multiuse');
   await person.ok('POST', '/saved_snippets', { title: 'Thanks', content: 'Thank you for **looking**' });
   await person.ok('POST', '/drafts', {
     drafts: [{ type: 'stream', to: [website], topic: 'plans', content: 'Not yet' }],

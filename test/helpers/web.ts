@@ -88,6 +88,14 @@ export class DemoChat implements AsyncDisposable {
     return { page, person: this.person(role), problems, [Symbol.asyncDispose]: () => context.close() };
   }
 
+  /** Opens a new browser context in which no user is signed in. */
+  async openStranger(): Promise<{ readonly page: Page; close(): Promise<void> }> {
+    const context = await this.#runs.browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    return { page, close: () => context.close() };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const running = this.#running;
     this.#running = undefined;

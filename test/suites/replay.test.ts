@@ -749,6 +749,22 @@ test('statuses, allowed domains and custom emoji', async () => {
       () => owner.ok('PATCH', '/realm', { emails_restricted_to_domains: true }),
       () => owner.ok('DELETE', '/realm/domains/one.example'),
     ],
+    'people are invited by email and by link, and one joins': [
+      () => ann.ok('POST', '/invites', { invitee_emails: 'zoe@new.example', stream_ids: [] }),
+      async () => {
+        const { invites } = await owner.ok('GET', '/invites');
+        await ann.ok('POST', `/invites/${invites[0].id}/resend`);
+        await owner.ok('DELETE', `/invites/${invites[0].id}`);
+      },
+      async () => {
+        const { invite_link } = await owner.ok('POST', '/invites/multiuse');
+        const input = {
+          ...{ token: invite_link.split('/').at(-1), fullName: 'Zoe Zane', email: 'zoe@new.example' },
+          password: 'correct horse battery',
+        };
+        await owner.mutate('acceptInvitation', input, 'userId');
+      },
+    ],
     'emoji are added, and taken out of use': [
       () => ann.ok('POST', '/realm/emoji/steamer', { file: PNG }),
       () => owner.ok('POST', '/realm/emoji/tada', { file: PNG }),

@@ -59,7 +59,7 @@ const Invitation = builder.prismaNode('Invitation', {
     includesDefaultChannels: t.exposeBoolean('includesDefaultChannels', {
       description: 'Whether the new user also joins the default channels. Guests never do.',
     }),
-    groups: t.field({
+    userGroups: t.field({
       type: [UserGroup],
       description: 'Groups that the new user joins, at most 500. Groups that the viewer cannot see are left out.',
       resolve: ({ groupIds }, _args, ctx) => nodesOf(ctx, 'UserGroup', groupIds) as never,
@@ -167,7 +167,7 @@ const termsInput = (t: InputBuilder) => ({
     required: false,
     description: 'Whether the new user also joins the default channels. Guests never do. Default: false.',
   }),
-  groupIds: t.idList({
+  userGroupIds: t.idList({
     ...refersTo('UserGroup'),
     required: false,
     description:
@@ -194,7 +194,7 @@ interface GivenTerms {
   readonly role?: number | null | undefined;
   readonly channelIds?: readonly unknown[] | null | undefined;
   readonly includesDefaultChannels?: boolean | null | undefined;
-  readonly groupIds?: readonly unknown[] | null | undefined;
+  readonly userGroupIds?: readonly unknown[] | null | undefined;
   readonly expiresInMinutes?: number | null | undefined;
   readonly welcomeText?: string | null | undefined;
   readonly currentPassword?: string | null | undefined;
@@ -204,7 +204,7 @@ const toNew = (given: GivenTerms) => ({
   role: given.role ?? undefined,
   channelIds: (given.channelIds ?? []) as number[],
   includesDefaultChannels: given.includesDefaultChannels ?? false,
-  groupIds: (given.groupIds ?? []) as number[],
+  groupIds: (given.userGroupIds ?? []) as number[],
   expiresInMinutes: given.expiresInMinutes,
   welcomeText: given.welcomeText,
   currentPassword: given.currentPassword ?? undefined,
