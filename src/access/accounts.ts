@@ -2,6 +2,7 @@ import { type Organization, Prisma, type User } from '../generated/prisma/client
 import type { SqlClient } from '../platform/db/client.ts';
 import { joinedColumns, type QueryRow } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
+import { requireNotMoved } from '../platform/db/organization-moves.ts';
 import { readByTurn } from '../platform/db/read-by-turn.ts';
 import { readRows } from '../platform/db/rows.ts';
 
@@ -49,6 +50,7 @@ async function readAccounts(
  *
  * @param db The client, or a transaction from whose snapshot the account is read.
  * @throws Error if there is no such user.
+ * @throws OrganizationMovedError if the organization has moved to another database.
  */
 export async function readAccount(db: SqlClient, organizationId: number, userId: number): Promise<Account> {
   const [row] = await readRows<QueryRow>(
@@ -57,7 +59,10 @@ export async function readAccount(db: SqlClient, organizationId: number, userId:
     SELECT ${USER.list}, ${ORGANIZATION.list} FROM user_account u JOIN realm r ON r.id = u.realm_id
     WHERE u.realm_id = ${organizationId} AND u.id = ${userId}`,
   );
-  if (row === undefined) throw new Error(`There is no user ${userId}`);
+  if (row === undefined) {
+    await requireNotMoved(db, { id: organizationId });
+    throw new Error(`There is no user ${userId}`);
+  }
   return toAccount(row);
 }
 

@@ -3,6 +3,7 @@ import { type Emit, transact } from '../events/log.ts';
 import type { ReaderAccess } from '../events/queue.ts';
 import type { Organization, User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
+import { requireNotMoved } from '../platform/db/organization-moves.ts';
 import { NonexistentSubdomainError } from '../platform/errors.ts';
 import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
@@ -64,10 +65,12 @@ export interface ShownSession {
  * organization uses that domain.
  *
  * @throws NonexistentSubdomainError if the host does not belong to this server.
+ * @throws OrganizationMovedError if the organization has moved to another database.
  */
 export async function findOrganization({ db, config }: App, host: string | undefined): Promise<Organization | null> {
   const subdomain = subdomainOf(config, host);
   const organization = await db.organization.findUnique({ where: { subdomain } });
+  if (organization === null) await requireNotMoved(db, { subdomain });
   if (organization === null && subdomain !== '') throw new NonexistentSubdomainError();
   return organization;
 }
@@ -173,6 +176,7 @@ export function readerAccess(ctx: Ctx): ReaderAccess {
     async mayStay() {
       if (credential === null) return true;
       const account = await ownerOf(ctx, credential);
+      if (account === undefined) await requireNotMoved(ctx.work.db, { id: ctx.viewer.organization.id });
       endsAt = account?.session?.idleExpiresAt.getTime() ?? endsAt;
       return account?.user.id === id && account.user.isActive && account.organization.deactivatedAt === null;
     },
@@ -184,11 +188,13 @@ export function readerAccess(ctx: Ctx): ReaderAccess {
  *
  * @throws InvalidApiKeyError, UnauthorizedError, OrganizationDeactivatedError, UserDeactivatedError if the viewer could no
  * longer sign in.
+ * @throws OrganizationMovedError if the organization has moved to another database.
  */
 export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
   const { viewer } = signedIn(request);
   const { credential } = viewer;
   const account = credential === null ? undefined : await ownerOf(request, credential);
+  if (account === undefined) await requireNotMoved(request.work.db, { id: viewer.organization.id });
   if (account?.user.id !== viewer.id) {
     throw credential?.kind === 'session' ? new UnauthorizedError() : new InvalidApiKeyError();
   }

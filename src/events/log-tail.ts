@@ -233,14 +233,18 @@ export class LogTail implements EventHolder {
   }
 
   /**
-   * Ends all remaining readers, because a new epoch of the log has begun. The queue registry does not end all of them: it may
-   * have dropped a queue already, and still query the database for the reason.
+   * Ends all remaining readers, because a new epoch of the log has begun, or because the log is in another database
+   * (`unavailable`). The queue registry does not end all of them: it may have dropped a queue already, and still query the
+   * database for the reason.
    */
-  abandon(): void {
+  abandon(why: 'restored' | 'unavailable'): void {
     this.letGo();
     this.#early.clear();
     this.#readers.drop();
-    for (const reader of this.#readers.all()) reader.restored();
+    for (const reader of this.#readers.all()) {
+      if (why === 'restored') reader.restored();
+      else reader.broken();
+    }
   }
 
   /**

@@ -88,6 +88,16 @@ export class QueueRegistry {
     for (const { reader } of this.#queues.values()) reader?.end('unavailable');
   }
 
+  /** Ends the readers of organizations that are in another database, and drops their queues, which are there as well. */
+  leave(organizationIds: readonly number[]): void {
+    const away = new Set(organizationIds);
+    for (const queue of this.#queues.values()) {
+      if (!away.has(queue.organizationId)) continue;
+      queue.reader?.end('unavailable');
+      this.#queues.delete(queue.id);
+    }
+  }
+
   /**
    * Ends all readers and drops all queues, because a new epoch of the log has begun, and the database has ended every queue.
    */
@@ -275,6 +285,7 @@ export class QueueRegistry {
     const expired = await this.#app.db.$queryRaw<{ id: string }[]>`
       UPDATE event_queue SET ended_at = ${now}, end_reason = 'expired', options = '{}'
       WHERE ended_at IS NULL AND expires_at <= ${now} - ${milliseconds(EXPIRY_MARGIN_MS)}
+        AND EXISTS (SELECT FROM realm r WHERE r.id = realm_id)
       RETURNING id::text AS id`;
     for (const { id } of expired) this.#drop(id);
     return expired.length;

@@ -19,7 +19,11 @@ export interface ReaderAccess {
   readonly sessionId: number | undefined;
   /** Time at which the session ends, in milliseconds since 1970, as last read. Undefined if the credentials do not expire. */
   readonly endsAt: number | undefined;
-  /** Returns whether the credentials are still valid. Reads the database, and updates `endsAt`. */
+  /**
+   * Returns whether the credentials are still valid. Reads the database, and updates `endsAt`.
+   *
+   * @throws OrganizationMovedError if the organization has moved to another database.
+   */
   mayStay(): Promise<boolean>;
 }
 

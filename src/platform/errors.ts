@@ -354,6 +354,16 @@ export class StorageFullError extends RequestTimeoutError {
   }
 }
 
+/**
+ * Thrown if the organization has moved to another database (a cell), but requests still arrive here. Clients repeat them until
+ * the proxy forwards them there.
+ */
+export class OrganizationMovedError extends RequestTimeoutError {
+  constructor() {
+    super('The organization has moved to another server; nothing was changed, please try again');
+  }
+}
+
 /** Thrown if the client disconnected before the work for its request was started. */
 export class AbandonedError extends RequestTimeoutError {
   constructor() {

@@ -163,6 +163,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
       if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
     },
     onCutOff: () => app.queues.cutOff(),
+    onAway: (organizationIds) => app.queues.leave(organizationIds),
     onEpoch: () => app.queues.endEpoch(),
   });
   app.queues.start();

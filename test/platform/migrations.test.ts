@@ -37,6 +37,7 @@ describe('migrating', () => {
     '20261129120000_database_seal',
     '20261129140000_name_words_by_case',
     '20261129150000_indexes_by_organization',
+    '20261129150000_organization_moves',
     '20261129150000_sort_names_of_users',
     '20261129150010_replaced_indexes',
     '20261129150010_sort_names_of_old_users',

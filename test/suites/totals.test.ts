@@ -427,6 +427,7 @@ const TABLES: Readonly<Record<string, Bound>> = {
   email_change: { removedAfter: 'created_at' },
   used_token: { removedAfter: 'expires_at' },
   log_epoch: { isUnlisted: true },
+  realm_move: { isUnlisted: true },
   message_count: { isUnlisted: true },
   search_stale: { isUnlisted: true },
   // The rows of pruned events are deleted. `events/event-retention.test.ts` tests it.

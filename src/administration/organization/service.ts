@@ -69,6 +69,7 @@ export async function createOrganization(
     // No event is emitted, because there are no recipients yet. The organization's event log begins after this transaction.
     return await transact({ work: app.work, organizationId: 0 }, async (tx) => {
       if ((await tx.organization.count({ where: { subdomain } })) > 0) throw takenError(subdomain);
+      if ((await tx.organizationMove.count({ where: { subdomain } })) > 0) throw movedError(subdomain);
       const organization = await tx.organization.create({
         data: { subdomain, name, createdAt: now, deactivatedAt: unfinished ? UNFINISHED : null },
       });
@@ -94,6 +95,11 @@ const takenError = (subdomain: string) =>
     subdomain === '' ? 'The root domain already has an organization' : `The subdomain ${subdomain} is in use`,
     { parameter: 'subdomain' },
   );
+
+const movedError = (subdomain: string) =>
+  new ConflictError(`The organization ${subdomain} is in another database, to or from which it was moved`, {
+    parameter: 'subdomain',
+  });
 
 /** Allows users to sign in to an organization that was created as `unfinished`. */
 export async function openOrganization({ db }: App, organizationId: number): Promise<void> {

@@ -35,6 +35,9 @@ export const MAX_BATCH_SIZE = 16;
 const MAX_DUE = 400;
 const MAX_DUE_PER_ORGANIZATION = 4 * MAX_BATCH_SIZE;
 
+/** SQL condition that the organization is in this database: not the remaining rows of one that moves to another database. */
+const IS_HERE = Prisma.sql`EXISTS (SELECT FROM realm r WHERE r.id = scheduled_message.realm_id)`;
+
 /**
  * Builds SQL for the current time, up to which scheduled times count as due. If the node's clock is ahead of the database's
  * clock, the database's clock is used, so that no message is sent too early. The embedded database has no clock of its own.
@@ -59,7 +62,7 @@ export async function readDue(app: App, passedOver: readonly number[]): Promise<
         SELECT id, realm_id, owner_id, scheduled_at, row_number() OVER of_owner AS nth,
                first_value(scheduled_at) OVER of_owner AS first_at, first_value(id) OVER of_owner AS first_id
         FROM scheduled_message
-        WHERE state = 'scheduled' AND scheduled_at <= ${dueBy(app)} AND id <> ALL(${passedOver}::int[])
+        WHERE state = 'scheduled' AND scheduled_at <= ${dueBy(app)} AND id <> ALL(${passedOver}::int[]) AND ${IS_HERE}
         WINDOW of_owner AS (PARTITION BY realm_id, owner_id ORDER BY scheduled_at, id)) AS own) AS due
     WHERE place <= ${MAX_DUE_PER_ORGANIZATION} ORDER BY place, scheduled_at, id LIMIT ${MAX_DUE}`;
 }
@@ -71,7 +74,7 @@ export async function readDue(app: App, passedOver: readonly number[]): Promise<
 export async function untilNextDue(app: App, passedOver: readonly number[]): Promise<number | undefined> {
   const [row] = await app.db.$queryRaw<{ scheduledAt: Date; now: Date }[]>`
     SELECT scheduled_at AS "scheduledAt", ${dueBy(app)} AS now FROM scheduled_message
-    WHERE state = 'scheduled' AND id <> ALL(${passedOver}::int[]) ORDER BY scheduled_at, id LIMIT 1`;
+    WHERE state = 'scheduled' AND id <> ALL(${passedOver}::int[]) AND ${IS_HERE} ORDER BY scheduled_at, id LIMIT 1`;
   return row === undefined ? undefined : row.scheduledAt.getTime() - row.now.getTime();
 }
 

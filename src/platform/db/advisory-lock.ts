@@ -24,6 +24,8 @@ export const ADVISORY_LOCKS = {
     muted_topics: 7_340_168,
     /** One lock for each organization, for the deletion of expired messages. */
     message_retention: 7_340_173,
+    /** One lock for each organization, for the command that moves it to another database. */
+    organization_move: 7_340_176,
   },
   /**
    * Keys of locks that SQL functions acquire. Nodes of the previous version acquire the same locks, so the keys must not
@@ -34,6 +36,8 @@ export const ADVISORY_LOCKS = {
     make_event_queue: 7_340_169,
     /** One lock for each idempotency key, identified by its hash, for the change that is made under the key. */
     send_messages: 7_340_170,
+    /** One lock for each organization that moves to another database, for its changes. */
+    guard_moving_realm: 7_340_175,
   },
 } as const;
 

@@ -81,13 +81,17 @@ const GIVE_UP_MS = 4 * 86_400_000;
  */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. */
+/**
+ * Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. Ignores
+ * organizations that are in another database.
+ */
 export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail | undefined> {
   const time = now();
   const [mail] = await db.$queryRaw<ClaimedMail[]>`
     UPDATE outgoing_mail SET attempts = attempts + 1, next_attempt_at = ${new Date(time.getTime() + LEASE_MS)}
-    WHERE (realm_id, id) = (SELECT realm_id, id FROM outgoing_mail WHERE next_attempt_at <= ${time}
-                ORDER BY next_attempt_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    WHERE (realm_id, id) = (SELECT m.realm_id, m.id FROM outgoing_mail m WHERE m.next_attempt_at <= ${time}
+                AND EXISTS (SELECT FROM realm r WHERE r.id = m.realm_id)
+                ORDER BY m.next_attempt_at, m.id LIMIT 1 FOR UPDATE OF m SKIP LOCKED)
     RETURNING id, realm_id AS "organizationId", recipient, subject, body, created_at AS "createdAt", attempts`;
   return mail;
 }
