@@ -51,18 +51,24 @@ function addCommand(
       group.commands.find((known) => known.name() === word) ?? group.command(word).description(`${word} commands`);
   }
   const command = group.command(name).description(operation.summary).option('--json', 'print JSON');
-  const paths: string[] = [];
+  const positions: { readonly arg: string; readonly isPath: boolean }[] = [];
   for (const [arg, type] of Object.entries(operation.args.shape) as [string, z.ZodType][]) {
-    if (type.meta()?.['isPath'] !== true) {
+    const { isPath = false, isArgument = isPath } = (type.meta() ?? {}) as { isPath?: boolean; isArgument?: boolean };
+    if (!isArgument) {
       command.addOption(optionOf(arg, type));
       continue;
     }
     command.argument(`<${arg}>`, type.description);
-    paths.push(arg);
+    positions.push({ arg, isPath });
   }
   command.action((...given: unknown[]) => {
-    const { json, ...options } = given[paths.length] as { json?: boolean };
-    const positional = Object.fromEntries(paths.map((arg, i) => [arg, resolve(startFolder(), String(given[i]))]));
+    const { json, ...options } = given[positions.length] as { json?: boolean };
+    const positional = Object.fromEntries(
+      positions.map(({ arg, isPath }, i) => [
+        arg,
+        isPath ? resolve(startFolder(), String(given[i])) : String(given[i]),
+      ]),
+    );
     return act(json, (config) => perform(config, withSecretsRead({ ...options, ...positional })));
   });
 }

@@ -284,7 +284,7 @@ async function readRefusal(incoming: IncomingMessage, received: ReceivedEvents):
     return;
   }
   const text = Buffer.concat(chunks).toString('utf8');
-  if (incoming.complete && incoming.statusCode !== 503)
+  if (incoming.complete && incoming.statusCode !== 503 && incoming.statusCode !== 502)
     refused(received, `the event stream was answered with ${incoming.statusCode}`, text);
 }
 

@@ -56,6 +56,38 @@ export async function sumTable(run: RunSql, table: Table): Promise<TableSum> {
   return row;
 }
 
+/**
+ * Returns the number and the checksum of the rows of an organization in several tables, in the order of the tables. Runs one
+ * statement. The checksum is that of PostgreSQL for rows, in a quarter of the time that the text of the rows takes.
+ */
+export async function sumOrganization(
+  run: RunSql,
+  tables: readonly Table[],
+  organizationId: number,
+): Promise<readonly Omit<TableSum, 'longest'>[]> {
+  const sums = tables.map(
+    (table, i) =>
+      `SELECT ${i} AS place, count(*)::int AS rows,
+         COALESCE(sum(hash_record_extended(ROW(${listed(table)}), 0)::numeric), 0)::text AS checksum
+       FROM ${quoted(table.name)} WHERE realm_id = ${organizationId}`,
+  );
+  return run(`SELECT rows, checksum FROM (${sums.join(' UNION ALL ')}) AS sums ORDER BY place`);
+}
+
+/** Returns the name of a table that has rows of an organization. Undefined if none has. */
+export async function tableWithRows(
+  run: RunSql,
+  tables: readonly Table[],
+  organizationId: number,
+): Promise<string | undefined> {
+  const looks = tables.map(
+    ({ name }) =>
+      `SELECT '${name}' AS name WHERE EXISTS (SELECT FROM ${quoted(name)} WHERE realm_id = ${organizationId})`,
+  );
+  const [found] = await run<{ name: string }>(`${looks.join(' UNION ALL ')} LIMIT 1`);
+  return found?.name;
+}
+
 /** Returns whether a table has rows. */
 export async function hasRows(run: RunSql, { name }: Table): Promise<boolean> {
   const [row] = await run<{ any: boolean }>(`SELECT EXISTS (SELECT FROM ${quoted(name)}) AS any`);

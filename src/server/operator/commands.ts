@@ -16,6 +16,7 @@ import { urlOf } from '../../platform/hosts.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 import { renewSealed } from '../secret-key.ts';
 import { createBackup } from './backup.ts';
+import { numberCell } from './cells.ts';
 import { examine } from './doctor.ts';
 import { endQueue, shownQueues } from './queues.ts';
 import { repairArgs, repairTimes } from './times.ts';
@@ -114,13 +115,13 @@ export const commands: readonly Command[] = [
     }),
     createMissingOrganization,
   ),
-  command('org list', 'list the organizations', z.strictObject({}), async (app) => {
-    const organizations = await listOrganizations(app);
-    return organizations.map((organization) => ({
-      ...shownOrganization(app, organization),
-      users: organization.userCount,
-    }));
-  }),
+  command('org list', 'list the organizations, and those that have moved to other databases', z.strictObject({}), listAll),
+  command(
+    'cell number',
+    'make this new database another cell: it assigns ids that no other cell assigns',
+    z.strictObject({ number: z.coerce.number().describe('1 to 42; 1 for a database without a number') }),
+    (app, { number }) => numberCell(app, number),
+  ),
   command(
     'user create',
     'create a user',
@@ -307,6 +308,20 @@ export const commands: readonly Command[] = [
   })),
   command('doctor', 'check whether the service can run', z.strictObject({}), examine),
 ];
+
+/** Lists the organizations. If some have moved to other databases, all rows have a field `moved_to`. */
+async function listAll(app: App): Promise<object> {
+  const moves = await app.db.organizationMove.findMany({ where: { state: 'moved' }, orderBy: { organizationId: 'asc' } });
+  const here = (await listOrganizations(app)).map((organization) => ({
+    ...shownOrganization(app, organization),
+    users: organization.userCount,
+    ...(moves.length > 0 && { moved_to: '' }),
+  }));
+  const elsewhere = moves.map(({ organizationId, subdomain, place }) => ({
+    ...{ realm_id: organizationId, subdomain, name: '', url: urlOf(app.config, subdomain), users: 0, moved_to: place },
+  }));
+  return [...here, ...elsewhere];
+}
 
 interface NewOrganization {
   readonly subdomain: string;

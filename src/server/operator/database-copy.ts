@@ -6,10 +6,9 @@ import { beginEpoch, readEpoch } from '../../events/epoch.ts';
 import { judge } from '../../events/epoch-rules.ts';
 import type { Config } from '../../platform/config.ts';
 import { ADVISORY_LOCKS } from '../../platform/db/advisory-lock.ts';
-import { type Database, openDatabase, type RunSql } from '../../platform/db/client.ts';
+import type { RunSql } from '../../platform/db/client.ts';
 import { migrate, requireMigrated } from '../../platform/db/migrate.ts';
 import { requireRights, requireUsableSettings } from '../../platform/db/rights.ts';
-import { askedDatabase, askedSchema } from '../../platform/db/schema.ts';
 import { permitEvents, readSeal, removeSeal, sealMessage, writeSeal } from '../../platform/db/seal.ts';
 import { requireSessions } from '../../platform/db/sessions.ts';
 import {
@@ -21,11 +20,9 @@ import {
   type Table,
   withoutRules,
 } from '../../platform/db/table-copy.ts';
-import { ConflictError, ValidationError } from '../../platform/errors.ts';
+import { ConflictError } from '../../platform/errors.ts';
 import { openLog } from '../../platform/log.ts';
-
-/** Receives lines of text that show the operator the progress of a copy. */
-export type Report = (line: string) => void;
+import { type Report, requireConnectionString, requireDifferent, type Side, withSide } from './sides.ts';
 
 /** Minimum interval between two lines about one table, in milliseconds. */
 const REPORT_MS = 1_000;
@@ -35,15 +32,6 @@ const REPORT_MS = 1_000;
  */
 const [END_MS, QUIET_MS] = [5_000, 1_500];
 const LOOK_AGAIN_MS = 250;
-
-/** A database of a copy, and a session with it. */
-interface Side {
-  readonly config: Config;
-  readonly database: Database;
-  readonly run: RunSql;
-  /** The database, for the operator: without credentials. */
-  readonly place: string;
-}
 
 /** The result of `copyDatabase`. */
 export interface Copied {
@@ -65,12 +53,7 @@ export interface Copied {
  * @throws IncompatibleDatabaseError if one of the databases is of another version.
  */
 export async function copyDatabase(config: Config, to: string, report: Report): Promise<Copied> {
-  if (!/^postgres(ql)?:\/\//.test(to) || !URL.canParse(to)) {
-    throw new ValidationError(
-      'to: give a connection string that begins with postgresql://, with special characters of the password percent-encoded',
-      { parameter: 'to' },
-    );
-  }
+  requireConnectionString(to);
   // PostgreSQL lists the sessions of this command under this name. It truncates names to 63 bytes.
   const name = `copy-${randomBytes(6).toString('hex')}`;
   const { databaseUrl: from } = config;
@@ -80,8 +63,7 @@ export async function copyDatabase(config: Config, to: string, report: Report): 
     if (seal?.state === 'incomplete') throw new ConflictError(sealMessage(seal));
     await requireUnused(source, name);
     return withSide({ ...config, databaseUrl: named(to, name) }, async (target) => {
-      if (await isSameDatabase(source, target))
-        throw new ConflictError('The source and the target are the same database.');
+      await requireDifferent(source, target);
       await prepareTarget(target, name, seal?.copyId);
       if (seal === null) await copyAll(source, target, report);
       else if ((await readSeal(target.run)) === null) throw new ConflictError(sealMessage(seal));
@@ -90,38 +72,9 @@ export async function copyDatabase(config: Config, to: string, report: Report): 
   });
 }
 
-async function withSide<T>(config: Config, work: (side: Side) => Promise<T>): Promise<T> {
-  const database = await openDatabase(config);
-  try {
-    // The ORM has the best error message if the database cannot be reached.
-    await database.db.$queryRaw`SELECT 1`;
-    return await database.session((run) => work({ config, database, run, place: placeOf(config) }));
-  } finally {
-    await database.close();
-  }
-}
-
-/** Returns whether both sides are the same database of the same server. */
-async function isSameDatabase(source: Side, target: Side): Promise<boolean> {
-  if (source.database.kind === 'embedded') return false;
-  const identity = `SELECT pg_postmaster_start_time()::text || ' ' || d.oid AS id, inet_server_port() AS port FROM pg_database d
-    WHERE d.datname = current_database()`;
-  const [[one], [other]] = [await source.run(identity), await target.run(identity)];
-  const isSameSchema = source.database.schema() === target.database.schema();
-  return isSameSchema && JSON.stringify(one) === JSON.stringify(other);
-}
-
 /** Returns a connection string whose sessions have a name that ends with `name`. */
 const named = (url: string, name: string): string =>
   `${url}${url.includes('?') ? '&' : '?'}application_name=${encodeURIComponent(name)}`;
-
-function placeOf({ databaseUrl, dataDir }: Config): string {
-  if (databaseUrl === undefined) return `the embedded database in ${resolve(dataDir)}`;
-  const { hostname, port } = URL.parse(databaseUrl) ?? { hostname: '', port: '' };
-  const schema = askedSchema(databaseUrl);
-  const where = `${hostname || 'this machine'}:${port || '5432'}/${askedDatabase(databaseUrl) ?? ''}`;
-  return `PostgreSQL at ${where}${schema === undefined ? '' : `, schema ${schema}`}`.slice(0, 1_000);
-}
 
 /**
  * Checks that no node uses a database, and prevents nodes from starting until the session of this command ends.

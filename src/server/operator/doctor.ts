@@ -71,6 +71,7 @@ const CHECKS: readonly (readonly [string, (examined: Examined) => string | Promi
 const CHECKS_OF_TABLES: readonly (readonly [string, (app: App) => string | Promise<string>])[] = [
   ['secret key', checkSecretKey],
   ['organizations', checkOrganizations],
+  ['moves', checkMoves],
   ['times', checkTimes],
   ['address', checkAddress],
 ];
@@ -116,6 +117,20 @@ async function checkSecretKey(app: App): Promise<string> {
     return `opens all API keys (${opened})${app.config.previousSecretKey === undefined ? '' : `; ${rest}`}`;
   }
   throw new Error(`cannot open ${closed} of ${opened + closed} API keys: "secret-key renew" replaces them`);
+}
+
+/** Checks that no move of an organization was left unfinished. Moves in progress are reported as well. */
+async function checkMoves({ db }: App): Promise<string> {
+  const moves = await db.organizationMove.findMany({ orderBy: { organizationId: 'asc' } });
+  const unfinished = moves.filter(({ state, organization }) => state !== 'moved' || organization !== null);
+  if (unfinished.length > 0) {
+    const listed = unfinished.map(({ subdomain, state, place }) => {
+      const how = state === 'arriving' ? `from ${place} to here` : `to ${place}`;
+      return `the move of "${subdomain}" ${how} is in progress, or was not finished`;
+    });
+    throw new Error(`${listed.join('; ')}. If no command is running, repeat it, or undo it with --abort`);
+  }
+  return moves.map(({ subdomain, place }) => `"${subdomain}" moved to ${place}`).join(', ') || 'none';
 }
 
 async function checkOrganizations(app: App): Promise<string> {

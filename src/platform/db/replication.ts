@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunSql } from './client.ts';
+
+/** A publication of some rows, its replication slot, and the subscription to it in another database. All have this name. */
+export interface Replication {
+  readonly name: string;
+  /** Session with the database that publishes the rows. */
+  readonly source: RunSql;
+  /** Session with the database that subscribes to them. */
+  readonly target: RunSql;
+}
+
+/** Thrown if the subscriber could not apply a change. */
+export class ReplicationError extends Error {
+  override name = 'ReplicationError';
+}
+
+/**
+ * Returns the name of the replication of an organization. Names of slots are unique in a server, so the name contains the
+ * number of the source database.
+ */
+export async function replicationName(source: RunSql, organizationId: number): Promise<string> {
+  const [row] = await source<{ oid: number }>(
+    'SELECT oid::int8::float8 AS oid FROM pg_database WHERE datname = current_database()',
+  );
+  return `chat_move_${row?.oid}_${organizationId}`;
+}
+
+const WATCH_MS = 100;
+
+/** Pause between two queries for the state of a slot, in milliseconds, and their maximum number. */
+const [SLOT_MS, SLOT_LOOKS] = [100, 100];
+
+const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/**
+ * Publishes the rows of an organization, and subscribes to them. The subscriber copies the present rows of all tables and then
+ * applies all changes, in the order of the commits.
+ *
+ * The slot is created by a separate statement: if both databases are on one server, a subscription that creates it would wait
+ * for its own transaction.
+ *
+ * @param address Connection string by which the server of the target reaches the source.
+ */
+export async function beginReplication(
+  { name, source, target }: Replication,
+  organizationId: number,
+  { tables, address }: { readonly tables: readonly string[]; readonly address: string },
+): Promise<void> {
+  const listed = tables.map((table) => `"${table}" WHERE (realm_id = ${organizationId})`).join(', ');
+  await source(`CREATE PUBLICATION ${name} FOR TABLE ${listed} WITH (publish = 'insert, update, delete')`);
+  await source(`SELECT pg_create_logical_replication_slot('${name}', 'pgoutput')::text`);
+  await target(
+    `CREATE SUBSCRIPTION ${name} CONNECTION ${quotedText(address)} PUBLICATION ${name}
+     WITH (create_slot = false, slot_name = '${name}', copy_data = true, disable_on_error = true)`,
+  );
+}
+
+const SUBSCRIPTION = `pg_subscription s JOIN pg_database d ON d.oid = s.subdbid WHERE d.datname = current_database()`;
+
+/**
+ * Waits until the subscriber has copied all tables.
+ *
+ * @param onProgress Called with the number of tables that are not copied yet.
+ * @throws ReplicationError if it could not store a row.
+ */
+export async function untilCopied(
+  { name, source, target }: Replication,
+  onProgress: (tablesLeft: number) => void,
+): Promise<void> {
+  for (; ; await sleep(WATCH_MS)) {
+    const [state] = await target<{ enabled: boolean; left: number }>(
+      `SELECT s.subenabled AS enabled,
+         (SELECT count(*)::int FROM pg_subscription_rel r WHERE r.srsubid = s.oid AND r.srsubstate <> 'r') AS left
+       FROM ${SUBSCRIPTION} AND s.subname = $1`,
+      [name],
+    );
+    if (state?.enabled !== true) throw disabled();
+    if (state.left === 0) return;
+    onProgress(state.left);
+    // The subscriber completes a table with the next position that it receives, also of changes that do not concern it.
+    await source(`SELECT pg_logical_emit_message(false, '${name}', '')::text`);
+  }
+}
+
+/** Checks that the subscriber has not stopped. @throws ReplicationError if it could not store a row. */
+export async function requireReplicating({ name, target }: Replication): Promise<void> {
+  const [state] = await target<{ enabled: boolean }>(
+    `SELECT s.subenabled AS enabled FROM ${SUBSCRIPTION} AND s.subname = $1`,
+    [name],
+  );
+  if (state?.enabled !== true) throw disabled();
+}
+
+const disabled = () =>
+  new ReplicationError(
+    'The subscription stopped, because a row could not be stored. The log of the target server has the reason.',
+  );
+
+/**
+ * Ends a replication, whatever of it exists. Afterwards no change is replicated.
+ *
+ * @throws Error if the slot stays in use.
+ */
+export async function endReplication({ name, source, target }: Replication): Promise<void> {
+  const [subscription] = await target<{ oid: number }>(
+    `SELECT s.oid::int8::float8 AS oid FROM ${SUBSCRIPTION} AND s.subname = $1`,
+    [name],
+  );
+  if (subscription !== undefined) {
+    await target(`ALTER SUBSCRIPTION ${name} DISABLE`);
+    // The slots are dropped below, also if the target's server cannot reach the source any more.
+    await target(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);
+    await target(`DROP SUBSCRIPTION ${name}`);
+  }
+  for (let look = 1; ; look++) {
+    const slots = await source<{ slot: string; pid: number | null }>(
+      `SELECT slot_name::text AS slot, active_pid AS pid FROM pg_replication_slots
+       WHERE slot_name = $1 OR starts_with(slot_name, $2::text)`,
+      // The subscriber creates further slots while it copies tables.
+      [name, subscription === undefined ? null : `pg_${subscription.oid}_sync_`],
+    );
+    if (slots.length === 0) break;
+    if (look > SLOT_LOOKS) throw new Error(`The replication slot ${slots[0]?.slot} stays in use`);
+    for (const { slot, pid } of slots) {
+      if (pid === null) await source('SELECT pg_drop_replication_slot($1)', [slot]);
+      else await source('SELECT pg_terminate_backend($1::int)', [pid]);
+    }
+    await sleep(SLOT_MS);
+  }
+  await source(`DROP PUBLICATION IF EXISTS ${name}`);
+}

@@ -1,0 +1,404 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { RunSql } from '../../src/platform/db/client.ts';
+import {
+  guardRows,
+  holdWrites,
+  releaseWrites,
+  tablesOfOrganizations,
+  unguardRows,
+  writeMove,
+} from '../../src/platform/db/organization-moves.ts';
+import { Cluster } from '../faults/cluster.ts';
+import { createDatabase } from '../helpers/database.ts';
+import { Person } from '../helpers/person.ts';
+import { download, PNG } from '../helpers/pictures.ts';
+import { ServerProcess } from '../helpers/process.ts';
+import { runProgram } from '../helpers/program.ts';
+import { createOrganization } from '../helpers/server.ts';
+
+// Tests the commands that move an organization between databases. `npm run test:faults -- --only=cells` kills them under load.
+
+const { DATABASE_URL = '' } = process.env;
+const ROOT = join(import.meta.dirname, '../..');
+const SECRET_KEY = randomBytes(32).toString('hex');
+
+/** A database with a service. */
+interface Cell {
+  readonly url: string;
+  readonly server: ServerProcess;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** An organization to move. */
+interface Made {
+  readonly organization: { readonly subdomain: string };
+}
+
+describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let cluster: Cluster;
+  let one: Cell;
+  let two: Cell;
+
+  beforeAll(async () => {
+    cluster = stack.use(await Cluster.start(['wal_level=logical', 'max_connections=200', 'max_replication_slots=20']));
+    [one, two] = [await startCell(1), await startCell(2)];
+  }, 240_000);
+  afterAll(() => stack.disposeAsync());
+
+  /** Creates an empty database on the server with logical replication. */
+  const emptyDatabase = async (own = stack): Promise<string> => own.use(await createDatabase(cluster.url)).url;
+
+  async function startCell(number: number): Promise<Cell> {
+    const url = await emptyDatabase();
+    const env = { DATABASE_URL: url, SECRET_KEY };
+    expect(await run(['migrate'], env)).toMatchObject({ code: 0 });
+    if (number > 1)
+      expect(await run(['cell', 'number', '--number', String(number)], env)).toMatchObject({ code: 0 });
+    return { url, env, server: stack.use(await ServerProcess.start({ env })) };
+  }
+
+  const move = (from: Cell, { organization }: Made, to: Cell, ...options: string[]) =>
+    run(['org', 'move', organization.subdomain, '--to', to.url, ...options], from.env);
+
+  test('clients continue at the other cell with the same data, queue and keys, and after the way back', async () => {
+    const made = await createOrganization({}, { on: one.server });
+    const other = await createOrganization({}, { on: two.server });
+    const { owner, member, organization } = made;
+    const at = (cell: Cell, person = member) => personAt(cell, person);
+    const queue = await member.register({ event_types: ['message', 'drafts', 'reaction'] });
+    const otherQueue = await other.member.register({ event_types: ['message'] });
+    const said = { type: 'direct', to: [owner.id], content: 'Ünïcode 灯台, "quotes" and a \\ backslash' };
+    const key = { 'Idempotency-Key': randomBytes(12).toString('hex') };
+    const first = await member.rest('POST', '/messages', said, { headers: key });
+    await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'draft' }] });
+    await owner.ok('POST', '/realm/emoji/custom', { file: PNG });
+    const { avatar_url } = await member.ok('POST', '/users/me/avatar', { file: PNG });
+    const inTheMove = Math.floor(Date.now() / 1000) + 12;
+    await member.ok('POST', '/scheduled_messages', { ...said, content: 'due in the move', scheduled_delivery_timestamp: inTheMove });
+    const shown = async (person: Person) => ({
+      messages: (await person.ok('GET', '/messages', { anchor: 'newest', num_before: 20, num_after: 0 })).messages.filter(
+        ({ content }: { content: string }) => !content.includes('due in the move'),
+      ),
+      drafts: (await person.ok('GET', '/drafts')).drafts,
+      emoji: (await person.ok('GET', '/realm/emoji')).emoji,
+      avatar: (await download(person, new URL(avatar_url, 'http://x').pathname + new URL(avatar_url, 'http://x').search)).bytes.length,
+    });
+    const before = await shown(member);
+    // A socket and a long poll that wait at the former cell.
+    await using stream = await member.events('position', { queueId: (await member.register({ fetch_event_types: [] })).queue_id });
+    const poll = member.rest('GET', '/events', { queue_id: queue.queue_id, last_event_id: 1_000 });
+    await poll;
+
+    const moved = await move(one, made, two);
+    expect(moved).toMatchObject({ code: 0, said: expect.stringMatching(/held_ms: \d+/) });
+    expect(await stream.ended).toMatchObject({ how: 'closed', code: 1013 });
+    const refused = await member.rest('GET', '/users/me');
+    expect(refused).toMatchObject({
+      status: 503,
+      body: { code: 'REQUEST_TIMEOUT', msg: expect.stringContaining('has moved'), 'retry-after': 1 },
+    });
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(await shown(at(two))).toEqual(before);
+    expect((await at(two).rest('POST', '/messages', said, { headers: key })).body).toEqual(first.body);
+    const { id } = await at(two).ok('POST', '/messages', { ...said, content: 'later' });
+    expect(id).toBeGreaterThan(first.body.id);
+    const events = await at(two).poll(queue.queue_id, -1, { dontBlock: true });
+    expect(events.map(({ type }) => type)).toContain('drafts');
+    expect(events.at(-1)).toMatchObject({ type: 'message', message: { id } });
+
+    // The scheduled message is sent once, by the cell in use.
+    await vi.waitFor(async () => expect(await sentTimes(at(two), 'due in the move')).toBe(1), { timeout: 30_000, interval: 500 });
+
+    // The other organization of the cell has kept its queue.
+    await other.owner.ok('POST', '/messages', { type: 'direct', to: [other.member.id], content: 'still here' });
+    expect(await other.member.poll(otherQueue.queue_id, -1, { dontBlock: true })).toMatchObject([{ type: 'message' }]);
+
+    expect(await remainsOf(one, organization.id)).toEqual([]);
+    const listed = await run(['org', 'list', '--json'], one.env);
+    expect(JSON.parse(listed.said)).toContainEqual(
+      expect.objectContaining({ realm_id: organization.id, moved_to: expect.stringContaining('PostgreSQL at') }),
+    );
+    expect((await run(['doctor'], one.env)).said).toMatch(/moves +true +.* moved to/);
+    const taken = ['org', 'create', '--subdomain', organization.subdomain, '--name', 'x', '--owner-name', 'x'];
+    expect(await run(taken, one.env)).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('in another database'),
+    });
+
+    expect(await move(two, made, one)).toMatchObject({ code: 0 });
+    expect(await sentTimes(member, 'due in the move')).toBe(1);
+    expect((await member.rest('POST', '/messages', said, { headers: key })).body).toEqual(first.body);
+    const back = await member.ok('POST', '/messages', { ...said, content: 'back' });
+    expect(back.id).toBeGreaterThan(id);
+    const since = await member.poll(queue.queue_id, events.at(-1).id, { dontBlock: true });
+    expect(since.at(-1)).toMatchObject({ type: 'message', message: { id: back.id } });
+    expect(await remainsOf(two, organization.id)).toEqual([]);
+    // New users of both cells have other ids.
+    const [here, there] = [await made.signUp('new here'), await other.signUp('new there')];
+    expect(there.id - here.id).toBeGreaterThan(40_000_000);
+  });
+
+  test('while changes are held, they are refused and not made, for this organization only', async () => {
+    const made = await createOrganization({}, { on: one.server });
+    const other = await createOrganization({}, { on: one.server });
+    const { id } = made.organization;
+    const said = { type: 'direct', to: [made.owner.id], content: 'held' };
+    const key = { 'Idempotency-Key': randomBytes(12).toString('hex') };
+    const due = Math.floor(Date.now() / 1000) + 2;
+    await made.member.ok('POST', '/scheduled_messages', { ...said, content: 'due', scheduled_delivery_timestamp: due });
+    await using held = await hold(one, id);
+    const refusal = { status: 503, body: { code: 'REQUEST_TIMEOUT' } };
+    expect(await made.member.rest('POST', '/messages', said, { headers: key })).toMatchObject(refusal);
+    expect(await made.member.rest('POST', '/users/me/status', { status_text: 'held' })).toMatchObject(refusal);
+    expect(await made.member.rest('PATCH', '/settings', { full_name: 'Held' })).toMatchObject(refusal);
+    const { errors } = await made.member.graphql(
+      'mutation { createDrafts(input: { drafts: [{ content: "held" }] }) { __typename ... on ServiceError { code } } }',
+    );
+    expect(JSON.stringify(errors)).toContain('REQUEST_TIMEOUT');
+    expect((await made.member.rest('GET', '/users/me')).status).toBe(200);
+    await other.member.ok('POST', '/messages', { type: 'direct', to: [other.owner.id], content: 'not held' });
+    await sleep(3_000);
+    expect(await sentTimes(made.member, 'due')).toBe(0);
+    await held.end();
+    expect(await sentTimes(made.member, 'held')).toBe(0);
+    expect((await made.member.rest('POST', '/messages', said, { headers: key })).status).toBe(200);
+    await vi.waitFor(async () => expect(await sentTimes(made.member, 'due')).toBe(1), { timeout: 20_000, interval: 250 });
+  });
+
+  test('a command that dies leaves the source in use; the next one begins anew, or --abort removes all traces', async () => {
+    const made = await createOrganization({}, { on: one.server });
+    const { member, organization } = made;
+    for (const phase of [/^preparing/, /^beginning/, /^copying/, /^holding/]) {
+      await killedAt(phase, one, made, two);
+      await vi.waitFor(async () => expect((await member.rest('POST', '/users/me/status', { status_text: 'x' })).status).toBe(200));
+      // Killed while it prepares, the command may not have changed this database yet.
+      if (phase.test('preparing')) continue;
+      expect((await run(['doctor'], one.env)).said).toMatch(/moves +false .*--abort/);
+    }
+    expect(await move(one, made, two, '--abort')).toMatchObject({ code: 0, said: expect.stringContaining('stays') });
+    expect(await remainsOf(two, organization.id)).toEqual([]);
+    expect(await tracesIn(cluster.url)).toEqual([]);
+    for (const cell of [one, two]) expect(await tracesIn(cell.url)).toEqual([]);
+    expect((await member.rest('POST', '/users/me/status', { status_text: 'y' })).status).toBe(200);
+    await killedAt(/^copying/, one, made, two);
+    expect(await move(one, made, two)).toMatchObject({ code: 0 });
+    expect((await personAt(two, member).rest('POST', '/users/me/status', { status_text: 'z' })).status).toBe(200);
+    expect(await move(one, made, two)).toMatchObject({ code: 1, said: expect.stringContaining('has already moved') });
+  });
+
+  test('if the target does not commit the switch, the next command finishes it, and --abort reverts it', async () => {
+    const made = await createOrganization({}, { on: one.server });
+    const { member } = made;
+    const refuses = async (isRefused: boolean) => {
+      await query(two.url, 'DROP TRIGGER IF EXISTS refused ON realm');
+      if (!isRefused) return;
+      await query(
+        two.url,
+        `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+         CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON realm DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse();
+         ALTER TABLE realm ENABLE ALWAYS TRIGGER refused`,
+      );
+    };
+    for (const ending of ['--abort', undefined]) {
+      await refuses(true);
+      expect(await move(one, made, two)).toMatchObject({ code: 1, said: expect.stringContaining('refused') });
+      for (const person of [member, personAt(two, member)]) expect((await person.rest('GET', '/users/me')).status).not.toBe(200);
+      expect((await member.rest('GET', '/users/me')).body.msg).toContain('has moved');
+      await refuses(false);
+      expect(await move(one, made, two, ...(ending === undefined ? [] : [ending]))).toMatchObject({ code: 0 });
+      const inUse = ending === undefined ? personAt(two, member) : member;
+      expect((await inUse.rest('POST', '/users/me/status', { status_text: 'in use' })).status).toBe(200);
+    }
+  });
+
+  test('two organizations move at the same time; the same one is moved by one command', async () => {
+    const [first, second] = [
+      await createOrganization({}, { on: one.server }),
+      await createOrganization({}, { on: one.server }),
+    ];
+    const results = await Promise.all([move(one, first, two), move(one, second, two), move(one, second, two)]);
+    expect(results.map(({ code }) => code).sort()).toEqual([0, 0, 1]);
+    expect(results.find(({ code }) => code === 1)?.said).toContain('Another command is moving');
+    for (const { member } of [first, second])
+      expect((await personAt(two, member).rest('GET', '/users/me')).status).toBe(200);
+  });
+
+  describe('refuses, and changes nothing', () => {
+    test.each<readonly [string, () => Promise<{ from?: Partial<Cell>; to?: Partial<Cell>; subdomain?: string }>, RegExp]>([
+      ['the embedded database', async () => ({ from: { env: {} } }), /there is no (database|directory)/],
+      ['the same database', async () => ({ to: one }), /are the same database/],
+      ['an organization that does not exist', async () => ({ subdomain: 'nobody' }), /nobody does not exist/],
+      ['a target without tables', async () => ({ to: { url: await emptyDatabase() } }), /migrat/],
+      [
+        'a target of an older version',
+        async () => {
+          const url = await emptyDatabase();
+          await run(['migrate'], { DATABASE_URL: url, SECRET_KEY });
+          await query(url, 'DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations)');
+          return { to: { url } };
+        },
+        /migrat/,
+      ],
+      [
+        'a target that is the same cell',
+        async () => {
+          const url = await emptyDatabase();
+          await run(['migrate'], { DATABASE_URL: url, SECRET_KEY });
+          return { to: { url } };
+        },
+        /Both databases are cell 1/,
+      ],
+      [
+        'another secret key',
+        async () => {
+          await createOrganization({}, { on: two.server });
+          return { from: { env: { ...one.env, SECRET_KEY: 'k'.repeat(64) } } };
+        },
+        /SECRET_KEY is not the key/,
+      ],
+      [
+        'a subdomain that the target has',
+        async () => {
+          const { organization } = await createOrganization({}, { on: one.server });
+          await createOrganization({}, { on: two.server, subdomain: organization.subdomain });
+          return { subdomain: organization.subdomain };
+        },
+        /has or had another organization with the subdomain/,
+      ],
+      [
+        'a source without logical replication',
+        async () => {
+          const url = stack.use(await createDatabase(DATABASE_URL)).url;
+          const env = { DATABASE_URL: url, SECRET_KEY };
+          await run(['migrate'], env);
+          await run(['org', 'create', '--subdomain', 'x', '--name', 'x', '--owner-name', 'x'], env);
+          return { from: { env }, subdomain: 'x' };
+        },
+        /wal_level replica\. Set it to logical/,
+      ],
+    ])('%s', async (_, make, said) => {
+      const { organization } = await createOrganization({}, { on: one.server });
+      const { from, to, subdomain = organization.subdomain } = await make();
+      const ended = await move(
+        { ...one, ...from },
+        { organization: { subdomain } },
+        { ...two, ...to },
+      );
+      expect(ended).toMatchObject({ code: 1, said: expect.stringMatching(said) });
+      expect(await tracesIn(one.url)).toEqual([]);
+    });
+
+    test('a number for a cell with an organization, and one out of range', async () => {
+      await createOrganization({}, { on: one.server });
+      const number = (value: string) => run(['cell', 'number', '--number', value], one.env);
+      expect(await number('3')).toMatchObject({ code: 1, said: expect.stringContaining('contains an organization') });
+      for (const value of ['0', '1.5']) expect(await number(value)).toMatchObject({ code: 1 });
+    });
+  });
+});
+
+/** Runs an operator command. */
+const run = (words: readonly string[], env: Readonly<Record<string, string>>) =>
+  runProgram(['cli.ts', ...words], env, tmpdir());
+
+/** Returns a user at the cell to which their organization has moved. */
+function personAt({ server }: Cell, person: Person): Person {
+  return new Person({ url: server.url, host: person.host }, person);
+}
+
+/** Returns the number of messages that contain a text and that a user can read. */
+async function sentTimes(person: Person, text: string): Promise<number> {
+  const { messages } = await person.ok('GET', '/messages', { anchor: 'newest', num_before: 100, num_after: 0 });
+  return messages.filter(({ content }: { content: string }) => content.includes(text)).length;
+}
+
+async function connect(url: string): Promise<pg.Client & { readonly run: RunSql }> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const run: RunSql = async (sql, values) => (await client.query(sql, values as unknown[])).rows as never;
+  return Object.assign(client, { run });
+}
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = await connect(url);
+  try {
+    return await client.run(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Holds the changes of an organization, as a move does. */
+async function hold({ url }: Cell, organizationId: number) {
+  const client = await connect(url);
+  const tables = (await tablesOfOrganizations(client.run)).map(({ name }) => name);
+  const moveId = '00000000-0000-0000-0000-000000000000';
+  await writeMove(client.run, {
+    ...{ organizationId, subdomain: '', state: 'leaving', place: 'x', moveId, organization: null, returns: false },
+  });
+  await guardRows(client.run, organizationId, tables);
+  expect(await holdWrites(client.run, organizationId, 5_000)).toBe(true);
+  let isOver = false;
+  const end = async () => {
+    if (isOver) return;
+    isOver = true;
+    await releaseWrites(client.run, organizationId);
+    await unguardRows(client.run, organizationId);
+    await client.run(`DELETE FROM realm_move WHERE realm_id = ${organizationId}`);
+    await client.end();
+  };
+  return { end, [Symbol.asyncDispose]: end };
+}
+
+/** Runs `org move`, and kills it when a line of its output appears. */
+async function killedAt(phase: RegExp, from: Cell, { organization }: Made, to: Cell): Promise<void> {
+  const args = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src/cli.ts'), 'org', 'move'];
+  const child: ChildProcess = spawn(process.execPath, [...args, organization.subdomain, '--to', to.url], {
+    env: { ...from.env },
+    cwd: ROOT,
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    if (output.split('\n').some((line) => phase.test(line))) child.kill('SIGKILL');
+  });
+  const [, signal] = await once(child, 'close');
+  expect([signal, output]).toEqual(['SIGKILL', expect.stringMatching(new RegExp(phase.source, 'm'))]);
+}
+
+/** Returns the tables of a database that have rows of an organization. */
+async function remainsOf({ url }: Cell, organizationId: number): Promise<string[]> {
+  const client = await connect(url);
+  try {
+    const found: string[] = [];
+    for (const { name } of await tablesOfOrganizations(client.run)) {
+      const [row] = await client.run<{ rows: number }>(
+        `SELECT count(*)::int AS rows FROM "${name}" WHERE realm_id = ${organizationId}`,
+      );
+      if (row?.rows !== 0) found.push(name);
+    }
+    return found;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Returns what an unfinished move leaves in a database: publications, subscriptions, slots and triggers. */
+async function tracesIn(url: string): Promise<unknown[]> {
+  return query(
+    url,
+    `SELECT 'publication' AS kind, pubname::text AS name FROM pg_publication
+     UNION ALL SELECT 'subscription', s.subname::text FROM pg_subscription s
+     UNION ALL SELECT 'slot', slot_name::text FROM pg_replication_slots
+     UNION ALL SELECT 'trigger', tgname::text FROM pg_trigger WHERE tgname LIKE 'guard_move%'`,
+  );
+}
