@@ -60,8 +60,7 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     const url = await emptyDatabase();
     const env = { DATABASE_URL: url, SECRET_KEY };
     expect(await run(['migrate'], env)).toMatchObject({ code: 0 });
-    if (number > 1)
-      expect(await run(['cell', 'number', '--number', String(number)], env)).toMatchObject({ code: 0 });
+    if (number > 1) expect(await run(['cell', 'number', '--number', String(number)], env)).toMatchObject({ code: 0 });
     return { url, env, server: stack.use(await ServerProcess.start({ env })) };
   }
 
@@ -82,18 +81,26 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     await owner.ok('POST', '/realm/emoji/custom', { file: PNG });
     const { avatar_url } = await member.ok('POST', '/users/me/avatar', { file: PNG });
     const inTheMove = Math.floor(Date.now() / 1000) + 12;
-    await member.ok('POST', '/scheduled_messages', { ...said, content: 'due in the move', scheduled_delivery_timestamp: inTheMove });
+    await member.ok('POST', '/scheduled_messages', {
+      ...said,
+      content: 'due in the move',
+      scheduled_delivery_timestamp: inTheMove,
+    });
     const shown = async (person: Person) => ({
-      messages: (await person.ok('GET', '/messages', { anchor: 'newest', num_before: 20, num_after: 0 })).messages.filter(
-        ({ content }: { content: string }) => !content.includes('due in the move'),
-      ),
+      messages: (
+        await person.ok('GET', '/messages', { anchor: 'newest', num_before: 20, num_after: 0 })
+      ).messages.filter(({ content }: { content: string }) => !content.includes('due in the move')),
       drafts: (await person.ok('GET', '/drafts')).drafts,
       emoji: (await person.ok('GET', '/realm/emoji')).emoji,
-      avatar: (await download(person, new URL(avatar_url, 'http://x').pathname + new URL(avatar_url, 'http://x').search)).bytes.length,
+      avatar: (
+        await download(person, new URL(avatar_url, 'http://x').pathname + new URL(avatar_url, 'http://x').search)
+      ).bytes.length,
     });
     const before = await shown(member);
     // A socket and a long poll that wait at the former cell.
-    await using stream = await member.events('position', { queueId: (await member.register({ fetch_event_types: [] })).queue_id });
+    await using stream = await member.events('position', {
+      queueId: (await member.register({ fetch_event_types: [] })).queue_id,
+    });
     const poll = member.rest('GET', '/events', { queue_id: queue.queue_id, last_event_id: 1_000 });
     await poll;
 
@@ -115,7 +122,10 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     expect(events.at(-1)).toMatchObject({ type: 'message', message: { id } });
 
     // The scheduled message is sent once, by the cell in use.
-    await vi.waitFor(async () => expect(await sentTimes(at(two), 'due in the move')).toBe(1), { timeout: 30_000, interval: 500 });
+    await vi.waitFor(async () => expect(await sentTimes(at(two), 'due in the move')).toBe(1), {
+      timeout: 30_000,
+      interval: 500,
+    });
 
     // The other organization of the cell has kept its queue.
     await other.owner.ok('POST', '/messages', { type: 'direct', to: [other.member.id], content: 'still here' });
@@ -170,7 +180,10 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     await held.end();
     expect(await sentTimes(made.member, 'held')).toBe(0);
     expect((await made.member.rest('POST', '/messages', said, { headers: key })).status).toBe(200);
-    await vi.waitFor(async () => expect(await sentTimes(made.member, 'due')).toBe(1), { timeout: 20_000, interval: 250 });
+    await vi.waitFor(async () => expect(await sentTimes(made.member, 'due')).toBe(1), {
+      timeout: 20_000,
+      interval: 250,
+    });
   });
 
   test('a command that dies leaves the source in use; the next one begins anew, or --abort removes all traces', async () => {
@@ -178,7 +191,9 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     const { member, organization } = made;
     for (const phase of [/^preparing/, /^beginning/, /^copying/, /^holding/]) {
       await killedAt(phase, one, made, two);
-      await vi.waitFor(async () => expect((await member.rest('POST', '/users/me/status', { status_text: 'x' })).status).toBe(200));
+      await vi.waitFor(async () =>
+        expect((await member.rest('POST', '/users/me/status', { status_text: 'x' })).status).toBe(200),
+      );
       // Killed while it prepares, the command may not have changed this database yet.
       if (phase.test('preparing')) continue;
       expect((await run(['doctor'], one.env)).said).toMatch(/moves +false .*--abort/);
@@ -210,7 +225,8 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     for (const ending of ['--abort', undefined]) {
       await refuses(true);
       expect(await move(one, made, two)).toMatchObject({ code: 1, said: expect.stringContaining('refused') });
-      for (const person of [member, personAt(two, member)]) expect((await person.rest('GET', '/users/me')).status).not.toBe(200);
+      for (const person of [member, personAt(two, member)])
+        expect((await person.rest('GET', '/users/me')).status).not.toBe(200);
       expect((await member.rest('GET', '/users/me')).body.msg).toContain('has moved');
       await refuses(false);
       expect(await move(one, made, two, ...(ending === undefined ? [] : [ending]))).toMatchObject({ code: 0 });
@@ -232,7 +248,9 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
   });
 
   describe('refuses, and changes nothing', () => {
-    test.each<readonly [string, () => Promise<{ from?: Partial<Cell>; to?: Partial<Cell>; subdomain?: string }>, RegExp]>([
+    test.each<
+      readonly [string, () => Promise<{ from?: Partial<Cell>; to?: Partial<Cell>; subdomain?: string }>, RegExp]
+    >([
       ['the embedded database', async () => ({ from: { env: {} } }), /there is no (database|directory)/],
       ['the same database', async () => ({ to: one }), /are the same database/],
       ['an organization that does not exist', async () => ({ subdomain: 'nobody' }), /nobody does not exist/],
@@ -242,7 +260,10 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
         async () => {
           const url = await emptyDatabase();
           await run(['migrate'], { DATABASE_URL: url, SECRET_KEY });
-          await query(url, 'DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations)');
+          await query(
+            url,
+            'DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations)',
+          );
           return { to: { url } };
         },
         /migrat/,
@@ -287,11 +308,7 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     ])('%s', async (_, make, said) => {
       const { organization } = await createOrganization({}, { on: one.server });
       const { from, to, subdomain = organization.subdomain } = await make();
-      const ended = await move(
-        { ...one, ...from },
-        { organization: { subdomain } },
-        { ...two, ...to },
-      );
+      const ended = await move({ ...one, ...from }, { organization: { subdomain } }, { ...two, ...to });
       expect(ended).toMatchObject({ code: 1, said: expect.stringMatching(said) });
       expect(await tracesIn(one.url)).toEqual([]);
     });

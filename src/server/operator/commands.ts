@@ -115,7 +115,12 @@ export const commands: readonly Command[] = [
     }),
     createMissingOrganization,
   ),
-  command('org list', 'list the organizations, and those that have moved to other databases', z.strictObject({}), listAll),
+  command(
+    'org list',
+    'list the organizations, and those that have moved to other databases',
+    z.strictObject({}),
+    listAll,
+  ),
   command(
     'cell number',
     'make this new database another cell: it assigns ids that no other cell assigns',
@@ -311,7 +316,10 @@ export const commands: readonly Command[] = [
 
 /** Lists the organizations. If some have moved to other databases, all rows have a field `moved_to`. */
 async function listAll(app: App): Promise<object> {
-  const moves = await app.db.organizationMove.findMany({ where: { state: 'moved' }, orderBy: { organizationId: 'asc' } });
+  const moves = await app.db.organizationMove.findMany({
+    where: { state: 'moved' },
+    orderBy: { organizationId: 'asc' },
+  });
   const here = (await listOrganizations(app)).map((organization) => ({
     ...shownOrganization(app, organization),
     users: organization.userCount,
