@@ -18,4 +18,4 @@ ALTER TABLE "realm_move" ADD CONSTRAINT "realm_move_state_bound" CHECK (octet_le
 ALTER TABLE "realm_move" DROP CONSTRAINT IF EXISTS "realm_move_place_bound";
 ALTER TABLE "realm_move" ADD CONSTRAINT "realm_move_place_bound" CHECK (octet_length("place") <= 4096);
 ALTER TABLE "realm_move" DROP CONSTRAINT IF EXISTS "realm_move_organization_bound";
-ALTER TABLE "realm_move" ADD CONSTRAINT "realm_move_organization_bound" CHECK (octet_length("organization"::text) <= 16777216);
+ALTER TABLE "realm_move" ADD CONSTRAINT "realm_move_organization_bound" CHECK (pg_column_size("organization") <= 4194304);
