@@ -1,0 +1,63 @@
+// npm run bench:day [-- --people=200,2000,20000 --nodes=1,2 --speed=60 --seconds=45 --small --seed=1]: simulates a working day of
+// an organization, and reports the CPU, memory and disk space that the service and PostgreSQL need for it.
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { assumed, assumptionRows, describePlan, planOrganization } from './day-model.ts';
+import { detailsOf, headOf, rowOf } from './day-report.ts';
+import { type DayResult, simulateDays } from './day-run.ts';
+import { printColumns } from './report.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    people: { type: 'string' },
+    nodes: { type: 'string', default: '1,2' },
+    speed: { type: 'string' },
+    seconds: { type: 'string' },
+    small: { type: 'boolean', default: false },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const numbers = (text: string) => text.split(',').map(Number);
+const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+const seed = Number(options.seed);
+/** With --small, a check that the simulation works: few people for a few seconds. */
+const sizes = numbers(options.people ?? (options.small ? '40' : '200,2000,20000'));
+const workSeconds = Number(options.seconds ?? (options.small ? 6 : 45));
+
+/** People times speed that two cores can serve beside the load generator. Of 20,000 people, as many as at real time. */
+const PEOPLE_AT_REAL_TIME = 16_000;
+const HIGHEST_SPEED = 60;
+
+const speedOf = (people: number) => Number(options.speed ?? Math.min(HIGHEST_SPEED, PEOPLE_AT_REAL_TIME / people));
+
+async function main(): Promise<void> {
+  console.log(
+    `node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model}, ${new Date().toISOString().slice(0, 10)}`,
+  );
+  console.log('service, PostgreSQL and load generator on this machine; the CPU of the generator is not counted\n');
+  printColumns([['assumption', 'value', 'source or reason'], ...assumptionRows()]);
+  const results: DayResult[] = [];
+  for (const people of sizes) {
+    console.log(`${people} people`);
+    for (const [name, value] of Object.entries(describePlan(planOrganization(people, seed))))
+      console.log(`    ${name}: ${value}`);
+    const startedAt = performance.now();
+    for await (const result of simulateDays({
+      ...{ databaseServer, people, seed, workSeconds, speed: speedOf(people), nodes: numbers(options.nodes) },
+      lowersSpeed: !options.small && options.speed === undefined,
+      morningSeconds: workSeconds / 2,
+      warmUpSeconds: workSeconds / 5,
+    })) {
+      results.push(result);
+      for (const line of detailsOf(result)) console.log(`    ${line}`);
+      console.log(`    (${Math.round((performance.now() - startedAt) / 1000)} s so far)\n`);
+    }
+  }
+  printColumns([headOf(), ...results.map(rowOf)]);
+  console.log(
+    `CPU is in cores at real time: that of the simulation divided by its speed. ${assumed('workdays')} working days a year.`,
+  );
+  console.log(JSON.stringify({ results }));
+}
+
+await main();
