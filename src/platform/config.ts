@@ -192,11 +192,8 @@ export interface Config {
   readonly dataDir: string;
   /** URL of the PostgreSQL database. Undefined: the service uses the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /**
-   * Names of the PostgreSQL database and of the schema of the tables, as the database server reports them. Undefined until the
-   * service has started, and for the embedded database.
-   */
-  databaseNames?: readonly [database: string, schema: string];
+  /** Id of the service in the names of its cookies, from the database. Undefined until the service listens. */
+  cookieId?: string;
   readonly databasePoolSize: number;
   readonly redisUrl: string | undefined;
   /** Secret from which keys are derived. Undefined: generated and stored in `dataDir` (embedded database only). */

@@ -22,8 +22,11 @@ const HEADERS = {
 /** Response header of /healthz that identifies the deployment to which the node belongs. */
 export const DEPLOYMENT_HEADER = 'X-Deployment';
 
-/** Returns an id of the deployment. It is equal on all nodes with the same SECRET_KEY, but does not reveal the key. */
-export const deploymentOf = (keys: KeyVault): string => keys.token('deployment').slice(0, 16);
+/**
+ * Returns the ids of the deployment, that of this node first. An id is equal on all nodes with the same SECRET_KEY, but does not
+ * reveal the key. During a change of the key, other nodes can have the id by SECRET_KEY_PREVIOUS.
+ */
+export const deploymentsOf = (keys: KeyVault): string[] => keys.tokens('deployment').map((token) => token.slice(0, 16));
 
 /**
  * Adds the routes for operators: /healthz (the process is running) and /readyz (it can serve requests). Also adds /metrics
@@ -33,7 +36,7 @@ export const deploymentOf = (keys: KeyVault): string => keys.token('deployment')
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
   const missingParts = shared(() => missingForService(app, migrations));
-  const alive = { ...HEADERS, [DEPLOYMENT_HEADER]: deploymentOf(app.keys) };
+  const alive = { ...HEADERS, [DEPLOYMENT_HEADER]: deploymentsOf(app.keys)[0] ?? '' };
   web.get('/healthz', () => new Response('ok\n', { headers: alive }));
   web.get('/readyz', async () => {
     const missing = await missingParts();

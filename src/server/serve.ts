@@ -6,6 +6,7 @@ import { createEventStreamTransport } from '../api/graphql/transports/sse.ts';
 import { createWebSocketTransport } from '../api/graphql/transports/websocket.ts';
 import { NO_CAPABILITIES } from '../events/view.ts';
 import { hostOf } from '../platform/hosts.ts';
+import { settleCookieId } from './cookie-id.ts';
 import type { DemoAccess, DemoOwner } from './demo/demo-access.ts';
 import { serveMetrics } from './health.ts';
 import { closeServer, createServer } from './http.ts';
@@ -55,6 +56,7 @@ export async function serve(
   // Imported only if spans are exported, because the packages take time and memory.
   const stopTracing =
     tracing === undefined ? undefined : (await import('../platform/tracing-export.ts')).startTracing(tracing, app.log);
+  app.config.cookieId = await settleCookieId(app);
   const graphql = createGraphQL(app, {
     schema: buildSchema(),
     eventStream: (parts) => createEventStreamTransport(app, parts),

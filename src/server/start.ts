@@ -19,7 +19,7 @@ import { signAvatarsWith } from '../people/avatar-signature.ts';
 import { AccountLimiter } from '../platform/account-limiter.ts';
 import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
-import { type Database, openDatabase } from '../platform/db/client.ts';
+import { openDatabase } from '../platform/db/client.ts';
 import { isDiskFull } from '../platform/db/errors.ts';
 import { migrate, requireMigrated } from '../platform/db/migrate.ts';
 import { requireRights, requireUsableSettings } from '../platform/db/rights.ts';
@@ -70,12 +70,6 @@ export interface Overrides {
   readonly changesNoTables?: boolean;
 }
 
-/** Returns the names of the database and of the schema of the tables, as the database server reports them. */
-async function databaseNames({ db, schema }: Database): Promise<readonly [string, string]> {
-  const [row] = await db.$queryRaw<{ name: string }[]>`SELECT current_database()::text AS name`;
-  return [row?.name ?? '', schema() ?? 'public'];
-}
-
 /**
  * Starts the service without listening: opens the database, migrates it unless `changesNoTables` is set, and starts the
  * background tasks.
@@ -106,10 +100,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await requireUnsealed(database);
     if (overrides.changesNoTables === true) await requireMigrated(database);
     const migrated = overrides.changesNoTables === true ? [] : await migrate(config, database);
-    if (config.databaseUrl !== undefined) {
-      await requireRights(database);
-      config.databaseNames = await databaseNames(database);
-    }
+    if (config.databaseUrl !== undefined) await requireRights(database);
     const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
     const epoch = await settleEpoch(base);
     return { ...compose(base, keys, epoch), migrated };

@@ -171,7 +171,7 @@ async function send(person: DayPerson, plan: PlannedPerson, place: Place): Promi
 }
 
 /**
- * Functions that do the actions. Undefined: nobody can do the action now. A function that resolves with a number has measured its
+ * Functions that do the actions. Undefined: the action is impossible now. A function that resolves with a number has measured its
  * duration.
  */
 const ACTS: Readonly<Record<Action, (figures: Figures, speed: number) => (() => Promise<unknown>) | undefined>> = {

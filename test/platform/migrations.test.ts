@@ -44,6 +44,7 @@ describe('migrating', () => {
     '20261129150020_references_without_cascade',
     '20261129150020_users_by_sort_name',
     '20261129150030_references_validated',
+    '20261129160000_cookie_id',
     '20261129200000_invitations',
     '20261129201000_password_resets',
   ];

@@ -8,7 +8,7 @@ import type { Config } from '../../platform/config.ts';
 import { ADVISORY_LOCKS } from '../../platform/db/advisory-lock.ts';
 import type { RunSql } from '../../platform/db/client.ts';
 import { migrate, requireMigrated } from '../../platform/db/migrate.ts';
-import { requireRights, requireUsableSettings } from '../../platform/db/rights.ts';
+import { NoRightsError, requireRights, requireUsableSettings } from '../../platform/db/rights.ts';
 import { permitEvents, readSeal, removeSeal, sealMessage, writeSeal } from '../../platform/db/seal.ts';
 import { requireSessions } from '../../platform/db/sessions.ts';
 import {
@@ -22,6 +22,7 @@ import {
 } from '../../platform/db/table-copy.ts';
 import { ConflictError } from '../../platform/errors.ts';
 import { openLog } from '../../platform/log.ts';
+import { moveCookieId, renewCookieId } from '../cookie-id.ts';
 import { type Report, requireConnectionString, requireDifferent, type Side, withSide } from './sides.ts';
 
 /** Minimum interval between two lines about one table, in milliseconds. */
@@ -51,6 +52,7 @@ export interface Copied {
  * @throws DataDirectoryInUseError, ConflictError if a server uses one of the databases, if the target contains data, or if the
  *   data was copied to another database before.
  * @throws IncompatibleDatabaseError if one of the databases is of another version.
+ * @throws NoRightsError if the role of one of the databases does not own the tables.
  */
 export async function copyDatabase(config: Config, to: string, report: Report): Promise<Copied> {
   requireConnectionString(to);
@@ -61,15 +63,36 @@ export async function copyDatabase(config: Config, to: string, report: Report): 
     await requireMigrated(source.database);
     const seal = await readSeal(source.run);
     if (seal?.state === 'incomplete') throw new ConflictError(sealMessage(seal));
+    await requireOwner(source, 'the copy seals them');
     await requireUnused(source, name);
     return withSide({ ...config, databaseUrl: named(to, name) }, async (target) => {
       await requireDifferent(source, target);
-      await prepareTarget(target, name, seal?.copyId);
+      await prepareTarget(target, { name, copyId: seal?.copyId, report });
       if (seal === null) await copyAll(source, target, report);
       else if ((await readSeal(target.run)) === null) throw new ConflictError(sealMessage(seal));
       return finish(source, target);
     });
   });
+}
+
+/**
+ * Checks that the role of the database owns the tables of the service.
+ *
+ * @param reason Why the command needs the owner, for the operator.
+ * @throws NoRightsError if it does not.
+ */
+async function requireOwner({ run, place }: Side, reason: string): Promise<void> {
+  const [found] = await run<{ name: string; owner: string; role: string }>(
+    `SELECT c.relname::text AS name, pg_get_userbyid(c.relowner)::text AS owner, current_user::text AS role
+     FROM pg_class c JOIN pg_class first ON first.oid = '_prisma_migrations'::regclass
+     WHERE c.relnamespace = first.relnamespace AND c.relowner = first.relowner AND c.relkind = 'r'
+       AND NOT pg_has_role(c.relowner, 'USAGE') ORDER BY c.relname LIMIT 1`,
+  );
+  if (found === undefined) return;
+  const { name, owner, role } = found;
+  throw new NoRightsError(
+    `The role ${role} does not own table ${name} of ${place}, and ${reason}. Run this command as its owner, ${owner}.`,
+  );
 }
 
 /** Returns a connection string whose sessions have a name that ends with `name`. */
@@ -110,7 +133,10 @@ async function requireUnused({ database, run, place }: Side, name: string): Prom
  * @param copyId Identifies the copy that the target contains, if the source was already sealed.
  * @throws ConflictError if the target contains data.
  */
-async function prepareTarget(target: Side, name: string, copyId: string | undefined): Promise<void> {
+async function prepareTarget(
+  target: Side,
+  { name, copyId, report }: { readonly name: string; readonly copyId: string | undefined; readonly report: Report },
+): Promise<void> {
   const { config, database, run, place } = target;
   if (config.databaseUrl !== undefined) await requireSessions(config.databaseUrl);
   await requireUsableSettings(database);
@@ -125,8 +151,10 @@ async function prepareTarget(target: Side, name: string, copyId: string | undefi
       );
     }
   }
+  report('creating the tables');
   await migrate(config, database);
   await requireRights(database);
+  await requireOwner(target, 'the copy disables their triggers and foreign keys');
 }
 
 async function copyAll(source: Side, target: Side, report: Report): Promise<void> {
@@ -208,6 +236,7 @@ async function finish(source: Side, target: Side): Promise<Copied> {
        FROM log_place() p, pg_database d WHERE d.datname = current_database()`,
     );
   }
+  await moveCookieId(source, target);
   await removeSeal(target.run);
   await target.run('COMMIT');
   const key =
@@ -244,6 +273,7 @@ async function hasSamePositions(source: Side, target: Side): Promise<boolean> {
  * of the other database.
  *
  * @throws ConflictError if the database is not sealed, or is an unfinished copy.
+ * @throws NoRightsError if the role of the database does not own the tables.
  */
 export async function unsealDatabase(config: Config): Promise<{ readonly queues_ended: number }> {
   return withSide(config, async (side) => {
@@ -251,9 +281,11 @@ export async function unsealDatabase(config: Config): Promise<{ readonly queues_
     const seal = await readSeal(side.run);
     if (seal === null) throw new ConflictError('The database is not sealed.');
     if (seal.state === 'incomplete') throw new ConflictError(sealMessage(seal));
+    await requireOwner(side, 'the command changes them');
     const app = contextOf(side);
     await permitEvents(side.run);
     const end = await beginEpoch(app, await readEpoch(app), 'operator');
+    await renewCookieId(side.run);
     await removeSeal(side.run);
     return { queues_ended: end?.queues ?? 0 };
   });

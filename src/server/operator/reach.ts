@@ -4,7 +4,7 @@ import type { App } from '../../access/context.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { openTransport } from '../../platform/mail/worker.ts';
 import { redisPrefix } from '../../platform/redis-names.ts';
-import { DEPLOYMENT_HEADER, deploymentOf } from '../health.ts';
+import { DEPLOYMENT_HEADER, deploymentsOf } from '../health.ts';
 
 // Checks of the command `doctor` for everything outside the process except the database. Each returns a text for the operator,
 // or throws an error that describes the problem.
@@ -124,7 +124,8 @@ export async function checkAddress({ config, keys }: App): Promise<string> {
     );
   });
   await response.body?.cancel();
-  if (response.headers.get(DEPLOYMENT_HEADER) !== deploymentOf(keys)) {
+  const found = response.headers.get(DEPLOYMENT_HEADER);
+  if (found === null || !deploymentsOf(keys).includes(found)) {
     throw new Error(`another server replies at ${url}, with status ${response.status}`);
   }
   return `${url} leads to this service`;
