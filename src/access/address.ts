@@ -2,7 +2,10 @@ import type { User } from '../generated/prisma/client.ts';
 import { type ErrorDetails, ValidationError } from '../platform/errors.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from './user-settings.ts';
 
-/** Maximum length of an email address, including the domain. @see RFC 5321 4.5.3 */
+/**
+ * Maximum length of an email address in UTF-16 code units, including the domain. Longer addresses are refused with
+ * `ValidationError`. @see RFC 5321 4.5.3
+ */
 const MAX_ADDRESS_LENGTH = 254;
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;

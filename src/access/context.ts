@@ -53,8 +53,8 @@ export interface LiveWork extends ChangeWork {
   /** The transaction of a request with an idempotency key. If set, `db` is that transaction. */
   readonly transaction?: IdempotentTransaction;
   /**
-   * The single change that a request with an idempotency key makes. Set only for operations with `rendersFacts`: the code must
-   * make the change with this object, and the response is rendered from the data that it stores.
+   * The single change that a request with an idempotency key makes. Set only for operations with `rendersStoredData`: the code
+   * must make the change with this object, and the response is rendered from the data that it stores.
    */
   readonly keyedChange?: KeyedChange;
   readonly snapshot?: never;
@@ -92,7 +92,7 @@ export interface Runtime {
 /** The running service: one object, made at start and never copied. */
 export interface App extends Runtime {
   readonly database: Database;
-  /** Same as `database.db`. Requests use the client of their unit of work instead. */
+  /** The client of the database. Requests use the client of their unit of work instead. */
   readonly db: Db;
   readonly hub: EventHub;
   readonly queues: QueueRegistry;
@@ -108,7 +108,7 @@ export interface Viewer {
   readonly id: number;
   /** One of `ROLES`. */
   readonly role: number;
-  /** Name of the client, as the client itself gives it. At most 30 characters. */
+  /** Name of the client, as the client itself gives it. Cut to 30 characters. */
   readonly clientName: string;
   /** The credential that the viewer signed in with. Null for the server's operator. */
   readonly credential: Credential | null;

@@ -143,7 +143,7 @@ export const ORGANIZATION_SETTINGS = {
   waiting_period_threshold: setting(
     z.int().min(0),
     0,
-    'Number of days after joining until a member becomes a full member, at least 0',
+    'Number of days after joining until a member becomes a full member (group `role:fullmembers`), at least 0',
   ),
   default_language: text('en', 50, 'Language of the organization, as a code: "en", "pt-br"', {
     isKnown: isLanguage,

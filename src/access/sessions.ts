@@ -21,9 +21,15 @@ const ROTATION_MS = 60 * MINUTE_MS;
 const GRACE_MS = MINUTE_MS;
 /** Interval at which the stored time of a browser's last request is updated, in milliseconds. */
 const SEEN_MS = 5 * MINUTE_MS;
-/** Maximum number of expired sessions that each insert of a session deletes, so that the table does not accumulate them. */
+/**
+ * Maximum number of expired sessions that each insert of a session deletes, so that the table does not accumulate them.
+ * Further expired sessions remain until later inserts.
+ */
 const PURGED_AT_ONCE = 100;
-/** Maximum length of a stored User-Agent header, in characters. The headers of browsers are shorter. */
+/**
+ * Maximum length of a stored User-Agent header, in UTF-16 code units. Longer headers are cut. The headers of browsers are
+ * shorter.
+ */
 const MAX_USER_AGENT_LENGTH = 300;
 
 /** The browser of a session, as its requests identify it. */
@@ -49,7 +55,9 @@ export type SessionKey = Pick<Session, 'organizationId' | 'id'>;
 
 const TOKEN = /^[\w-]{43}$/;
 
-/** Creates a session. If the user then has too many sessions, the sessions that were used least recently end. */
+/**
+ * Creates a session. If the user then has more sessions than `TOTALS` permits, the sessions that were used least recently end.
+ */
 export async function openSession({ app, work }: WorkCtx, { id, organizationId }: User, browser: BrowserDetails) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();

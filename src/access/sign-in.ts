@@ -187,7 +187,7 @@ export function readerAccess(ctx: Ctx): ReaderAccess {
  * Returns the viewer of a long-running operation with their current data. Concurrent calls share one query.
  *
  * @throws InvalidApiKeyError, UnauthorizedError, OrganizationDeactivatedError, UserDeactivatedError if the viewer could no
- * longer sign in.
+ *   longer sign in.
  * @throws OrganizationMovedError if the organization has moved to another database.
  */
 export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
@@ -293,7 +293,10 @@ export async function rotateKey(scope: Scope, userId: number): Promise<string> {
   return transact(scope, (tx, emit) => replaceKey(tx, emit, scope, userId));
 }
 
-/** Replaces the user's API key as part of a change, like `rotateKey`. */
+/**
+ * Replaces the user's API key as part of a change. The old key becomes invalid with the commit, and connections opened with it
+ * end within seconds, on every node. Returns the new key.
+ */
 export async function replaceKey(tx: Tx, emit: Emit, { app, organizationId }: Scope, userId: number): Promise<string> {
   const key = app.keys.newKey();
   const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };

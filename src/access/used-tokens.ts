@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { WorkCtx } from './context.ts';
 
-/** Maximum number of expired records of tokens that each insert deletes, so that the table does not accumulate them. */
+/**
+ * Maximum number of expired records of tokens that each insert deletes, so that the table does not accumulate them. Further
+ * expired records remain until later inserts.
+ */
 const PURGED_AT_ONCE = 100;
 
 /**

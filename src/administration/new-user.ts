@@ -80,8 +80,8 @@ export async function insertUser(tx: Tx, app: Runtime, organization: Home, row: 
 }
 
 /**
- * Inserts several users like `insertUser`, in the given order. Does not check that names are unique, because it is called for
- * new organizations.
+ * Inserts several validated users, each with an API key, in the given order. People begin with the organization's default
+ * settings. Does not check that names are unique, because it is called for new organizations.
  */
 export async function insertUsers(
   tx: Tx,
@@ -152,7 +152,7 @@ export async function requireUniqueName(
 }
 
 /**
- * Runs `insert`, which inserts users. Converts the error of the unique index on email addresses to a `BadRequestError`. Only
+ * Runs `insert`, which inserts users. Converts the error of the unique index on email addresses to a `ConflictError`. Only
  * this index detects that two concurrent inserts use the same email address.
  *
  * @param parameter Name of the parameter that determines the address.

@@ -33,7 +33,8 @@ export interface Counting {
  * @returns The result of `signIn`, with the caller that receives the response.
  * @throws RateLimitHitError if no budget is left or the account's outbound backlog is too large. Without an account, also if
  *   `app.connections` refuses the connection.
- * @throws Every error of `signIn`.
+ * @throws UnauthorizedError, InvalidApiKeyError, OrganizationDeactivatedError, UserDeactivatedError or
+ *   NonexistentSubdomainError if `signIn` cannot authenticate the sender.
  */
 export async function countRequest<T extends { readonly viewer: Viewer | null }>(
   app: App,

@@ -71,7 +71,7 @@ export async function fileAnswer(
   });
 }
 
-/** Maximum number of pages that `sharedFiles` caches. */
+/** Maximum number of pages that `sharedFiles` caches. Beyond it, the page used least recently is dropped. */
 const MAX_VARIANTS = 4;
 
 /**

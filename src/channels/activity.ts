@@ -26,7 +26,7 @@ type Aged = Pick<Channel, 'id' | 'createdAt'>;
 
 /**
  * Reads the activity of channels of an organization. Runs one query, or two if the weekly traffic of some channels is not
- * cached. The number of channels and messages does not change this.
+ * cached, however many channels and messages there are.
  *
  * @returns A function that returns the activity of a channel by its id.
  */

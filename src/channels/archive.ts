@@ -50,7 +50,7 @@ export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<voi
 }
 
 /**
- * Restores a locked channel within a transaction.
+ * Restores an archived channel. The transaction must have locked the row of the channel.
  *
  * For clients without the capability `archived_channels`, an archived channel does not exist. So these clients receive the
  * channel as a new one, with its subscribers. The clients of its subscribers also receive the subscription again.

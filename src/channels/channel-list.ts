@@ -9,12 +9,12 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
 import {
   cursorKey,
+  type FetchedRowKey,
   inOrder,
   isWithin,
   type Keyset,
-  type Place,
-  type PlaceRow,
-  placeOf,
+  type RowKey,
+  rowKeyOf,
   type SortColumn,
 } from '../platform/db/keyset.ts';
 import { isNamed } from '../platform/db/named.ts';
@@ -32,7 +32,7 @@ export interface ChannelListFilter {
   readonly isDefault?: boolean | null | undefined;
   readonly folderId?: number | null | undefined;
   readonly includeArchived?: boolean | null | undefined;
-  /** Text that the name must contain, as for `nameFilter`. */
+  /** Text that the name must contain, ignoring case and accents. Its words may also begin words of the name, in any order. */
   readonly nameContains?: string | null | undefined;
   /** Id of a user. If set, only channels to which this user is subscribed match. */
   readonly subscriberId?: number | undefined;
@@ -41,7 +41,7 @@ export interface ChannelListFilter {
 /** Part of a list of channels. */
 export interface ChannelPage extends Omit<Keyset, 'limit'> {
   readonly field: 'name' | 'createdAt';
-  /** Maximum number of channels. Null: no limit. */
+  /** Maximum number of channels of the page. Null: no limit. */
   readonly limit: number | null;
 }
 
@@ -55,9 +55,9 @@ export const ALL_CHANNELS: ChannelPage = {
  * Returns one page of the channels that match the filter and that the viewer can see, as sort keys and ids. Runs one query,
  * which concurrent calls with equal filters and pages share.
  */
-export async function readChannelPlaces(ctx: Ctx, filter: ChannelListFilter, page: ChannelPage): Promise<Place[]> {
-  const [places = []] = await pages.of(placeFor(ctx, { filter, page }), [{ ...(await requestOf(ctx, filter)), page }]);
-  return [...places];
+export async function readChannelRowKeys(ctx: Ctx, filter: ChannelListFilter, page: ChannelPage): Promise<RowKey[]> {
+  const [rowKeys = []] = await pages.of(placeFor(ctx, { filter, page }), [{ ...(await requestOf(ctx, filter)), page }]);
+  return [...rowKeys];
 }
 
 /**
@@ -112,7 +112,7 @@ async function requestOf({ app, work, viewer }: Ctx, filter: ChannelListFilter):
 /** Number of rows that a page without a limit counts as, when the size of a batch of reads is limited. */
 const WHOLE = 500;
 
-const pages = new BatchedReads<PageRequest, readonly Place[]>(readPages, ({ page }) => page.limit ?? WHOLE);
+const pages = new BatchedReads<PageRequest, readonly RowKey[]>(readPages, ({ page }) => page.limit ?? WHOLE);
 const counts = new BatchedReads<Request, number>(readCounts, () => 20);
 
 /** Returns the viewers of a batch as rows of the table `v`, with their positions in the batch. */
@@ -126,13 +126,13 @@ const COLUMNS: Readonly<Record<ChannelPage['field'], SortColumn>> = {
   createdAt: { key: Prisma.sql`milliseconds(c.created_at)` },
 };
 
-async function readPages({ db, organizationId }: ReadPlace, requests: readonly PageRequest[]): Promise<Place[][]> {
+async function readPages({ db, organizationId }: ReadPlace, requests: readonly PageRequest[]): Promise<RowKey[][]> {
   const [first] = requests;
   if (first === undefined) return [];
   const { page, filter } = first;
   const column = COLUMNS[page.field];
   const order = inOrder(page, column, ID);
-  const rows = await readRows<PlaceRow & { readonly place: number }>(
+  const rows = await readRows<FetchedRowKey & { readonly place: number }>(
     db,
     Prisma.sql`
     SELECT v.place, page.id, page.key FROM ${viewersOf(requests)} CROSS JOIN LATERAL (
@@ -143,7 +143,7 @@ async function readPages({ db, organizationId }: ReadPlace, requests: readonly P
     ) AS page ORDER BY v.place, page.position`,
   );
   const found = Map.groupBy(rows, ({ place }) => place);
-  return requests.map((_, place) => (found.get(place) ?? []).map(placeOf));
+  return requests.map((_, place) => (found.get(place) ?? []).map(rowKeyOf));
 }
 
 async function readCounts({ db, organizationId }: ReadPlace, requests: readonly Request[]): Promise<number[]> {
@@ -159,8 +159,8 @@ async function readCounts({ db, organizationId }: ReadPlace, requests: readonly 
 }
 
 /**
- * Returns the number of listed channels, as an SQL expression over the viewer `v`. Channels that all viewers with the same reach
- * see are counted once for a whole batch: these subqueries do not depend on `v`.
+ * Returns the number of listed channels, as an SQL expression over the viewer `v`. Channels that all viewers with the same
+ * reach see are counted once for a whole batch: these subqueries do not depend on `v`.
  */
 function countOf(organizationId: number, filter: ChannelListFilter): Prisma.Sql {
   const listed = isListed(organizationId, filter);

@@ -47,9 +47,15 @@ export interface ChannelOptions {
 }
 
 export interface NewChannel extends ChannelOptions {
-  /** The name: at most 60 code points after trimming, unique in the organization, ignoring case. */
+  /**
+   * The name: at most 60 code points after trimming, unique in the organization, ignoring case. A longer name is refused with
+   * `ValidationError`, a used name with `ChannelAlreadyExistsError`.
+   */
   readonly name: string;
-  /** The description in Markdown: at most 1024 code points. Line breaks become spaces. */
+  /**
+   * The description in Markdown: at most 1,024 code points. A longer one is refused with `ValidationError`. Line breaks become
+   * spaces.
+   */
   readonly description?: string | undefined;
   readonly subscriberIds: readonly number[];
 }
@@ -112,16 +118,31 @@ export async function requireRoomForChannels(tx: Tx, { organizationId, viewer }:
 
 /** A new channel, with the path in the request of the object that contains its name and description. Errors name this path. */
 interface PlacedChannel extends Omit<NewChannel, 'subscriberIds'> {
-  /** Path of the object, such as `subscriptions[0]`. Undefined if the name and description are top-level parameters. */
+  /**
+   * Creates a channel, sends it to the users who can see it, and subscribes `subjects`. The transaction must hold the lock of
+   * `holdRoles`.
+   *
+   * @throws Error of the unique index if another channel has the name, ignoring case.
+   * @throws ChannelAlreadyExistsError if the name looks like the name of another channel.
+   * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
+   * @throws ForbiddenError if the viewer cannot create a channel with this privacy, or cannot set one of the values.
+   * @throws ValidationError if a value is invalid.
+   * @throws NotFoundError, ConflictError if a folder does not exist or is archived.
+   * @throws ConflictError if the organization does not permit a value.
+   */
   readonly place?: string | undefined;
 }
 
 /**
- * Creates a channel, sends it to the users who can see it, and subscribes `subjects`. The transaction must hold the lock of
- * `holdRoles`.
+ * Validates a new channel and returns its row. Does not check the number of channels, nor whether another channel has the same
+ * name: the unique index refuses an equal name.
  *
- * @throws Error of the unique index if another channel has the name, ignoring case.
- * @throws The errors of `checkNewChannel`.
+ * @throws ChannelAlreadyExistsError if the name looks like the name of another channel.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
+ * @throws ForbiddenError if the viewer cannot create a channel with this privacy, or cannot set one of the values.
+ * @throws ValidationError if a value is invalid.
+ * @throws NotFoundError, ConflictError if a folder does not exist or is archived.
+ * @throws ConflictError if the organization does not permit a value.
  */
 export async function insertChannel(
   tx: Tx,
@@ -145,7 +166,11 @@ export async function insertChannel(
  * name: the unique index refuses an equal name.
  *
  * @throws ChannelAlreadyExistsError if the name looks like the name of another channel.
- * @throws UnauthorizedPrincipalError, ForbiddenError, ValidationError, NotFoundError, ConflictError as in `createChannel`.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
+ * @throws ForbiddenError if the viewer cannot create a channel with this privacy, or cannot set one of the values.
+ * @throws ValidationError if a value is invalid.
+ * @throws NotFoundError, ConflictError if a folder does not exist or is archived.
+ * @throws ConflictError if the organization does not permit a value.
  */
 export async function checkNewChannel(tx: Tx, ctx: Ctx, { name, description = '', place, ...options }: PlacedChannel) {
   requireMember(ctx);

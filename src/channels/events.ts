@@ -206,7 +206,9 @@ export const subscriptionsAdded = defineEvent(
   },
 );
 
-/** A subscription of the viewer, as part of an event projection. */
+/**
+ * Data of an event about a subscription of the viewer, for GraphQL fields: the channel, and the settings of the subscription.
+ */
 export interface ProjectedSubscription {
   readonly userId: number;
   readonly channel: ChannelSnapshot & SubscriberList;

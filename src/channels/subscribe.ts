@@ -67,7 +67,8 @@ export interface SubscribeOutcome {
  *
  * Users who were subscribed before get the settings of their former subscription.
  *
- * @throws ValidationError if a name, color or option is invalid, or there are too many channels or users.
+ * @throws ValidationError if a name, color or option is invalid, or if there are more than 500 channels, or pairs of channel
+ *   and user.
  * @throws NotFoundError if a user, or a channel that was requested by id, does not exist or is not visible to the viewer.
  * @throws ConflictError if a user is deactivated, or a channel cannot be created in the current state.
  * @throws ForbiddenError if the viewer is not allowed to subscribe to a channel, add other users to it, or create it.
@@ -117,8 +118,8 @@ function checkWanted(wanted: WantedChannel, index: number): WantedChannel {
 }
 
 /**
- * Maximum number of channels, and of pairs of channel and user, in one request. More than any client needs, but few enough rows
- * for one transaction.
+ * Maximum number of channels, and of pairs of channel and user, in one request. Requests with more are refused with
+ * `ValidationError`. More than any client needs, but few enough rows for one transaction.
  */
 const MAX_CHANNELS = 500;
 const MAX_SUBSCRIPTIONS = 50_000;
@@ -359,7 +360,13 @@ export interface SubscriptionEdit {
 /**
  * Subscribes the viewer to some channels and unsubscribes them from others, in one transaction.
  *
- * @throws ValidationError if both lists are empty. Also throws the errors of `subscribe` and `unsubscribe`.
+ * @throws ValidationError if both lists are empty, if a name, color or option is invalid, or if a list has more than 500
+ *   channels.
+ * @throws NotFoundError if a channel to leave, or a channel that was requested by id, does not exist or is not visible to the
+ *   viewer.
+ * @throws ConflictError if a channel cannot be created in the current state.
+ * @throws ForbiddenError if the viewer is not allowed to subscribe to a channel or create it.
+ * @throws UnauthorizedPrincipalError if a guest names a channel that does not exist.
  */
 export function editSubscriptions(
   ctx: Ctx,

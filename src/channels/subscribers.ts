@@ -8,7 +8,7 @@ import {
   usersInOrder,
 } from '../people/user-pages.ts';
 import type { SqlClient } from '../platform/db/client.ts';
-import { type Place, type PlaceRow, placeOf } from '../platform/db/keyset.ts';
+import { type FetchedRowKey, type RowKey, rowKeyOf } from '../platform/db/keyset.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
@@ -45,7 +45,8 @@ export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: nu
 
 /**
  * Reads the subscribers of each channel, without deactivated users. For a list of at least 250 users, `partial_subscribers`
- * contains the shorter list for clients that request partial lists.
+ * contains the bots, and the users who joined the organization or polled an event queue in the last 14 days. Clients that
+ * request partial lists receive these users.
  *
  * Runs at most two queries, regardless of the number of channels.
  *
@@ -115,8 +116,8 @@ export async function readSubscriberPages(
   organizationId: number,
   channelIds: readonly number[],
   { filter, ...page }: SubscriberPage,
-): Promise<(id: number) => readonly Place[]> {
-  const rows = await readRows<PlaceRow & { readonly channel_id: number }>(
+): Promise<(id: number) => readonly RowKey[]> {
+  const rows = await readRows<FetchedRowKey & { readonly channel_id: number }>(
     db,
     Prisma.sql`
     SELECT c.id AS channel_id, page.id, page.key FROM unnest(${[...channelIds]}::int[]) AS c(id)
@@ -130,5 +131,5 @@ export async function readSubscriberPages(
     ORDER BY page.place`,
   );
   const pages = Map.groupBy(rows, ({ channel_id }) => channel_id);
-  return (id) => (pages.get(id) ?? []).map(placeOf);
+  return (id) => (pages.get(id) ?? []).map(rowKeyOf);
 }

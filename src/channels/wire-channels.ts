@@ -29,7 +29,10 @@ export async function readPeopledChannels(
   return toPeopledChannels(db, actor, { channels: sortedByName(await readAll(db, where)), include });
 }
 
-/** Maximum number of channels that one query reads. Such a query takes a few milliseconds. */
+/**
+ * Maximum number of channels that one query reads. Further channels are read by further queries. Each query takes a few
+ * milliseconds.
+ */
 const AT_ONCE = 250;
 
 /** Reads all channels that match `where`, ascending by id. Yields to the event loop between queries. */

@@ -18,9 +18,9 @@ export interface EmittedEvent extends AddressedEvent {
   readonly withId?: ((id: number) => Promise<unknown>) | undefined;
 }
 
-/** Runs a statement that takes ids from the organization's event counter and logs events with these ids itself. */
+/** A statement that takes ids from the organization's event counter and logs events with these ids itself. */
 export type LoggingStatement = (tx: Tx) => Promise<Appended>;
-/** Reads the current state, and returns events that describe this state. */
+/** A function that reads the current state, and returns events that describe this state. */
 export type EventsReading = (tx: Tx) => Promise<readonly AddressedEvent[]>;
 
 /** A step that needs no read: events, or a statement that logs its own events. */

@@ -43,16 +43,16 @@ interface Definition {
   /** Renders the payload for `view`: as one event, as several (each gets an id), or null for none. */
   render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * Returns the data from which GraphQL fields are answered without a database read (the event projection). It is everything in
-   * the payload that `view` can see, even if the options of the queue omit some of it. Undefined if the result of `render`
-   * already contains all of it.
+   * Returns the data from which event projections (the fields that an event alone provides) are made: everything in the payload
+   * that `view` can see, even if the options of the queue omit some of it. Undefined if the result of `render` already contains
+   * all of it.
    */
   readonly facts: ((payload: never, view: EventView) => object) | undefined;
   /** Returns a key for the viewer. Viewers with equal roles, equal options and equal keys share one rendering of the event. */
   readonly viewerClass: (payload: never, view: EventView) => number | string;
   /**
-   * Returns whether the event passes a queue's narrow (its filter of messages). Undefined if narrows do not apply to this kind
-   * of event.
+   * Returns whether the event passes a queue's narrow (message filter). Undefined if narrows do not apply to this kind of
+   * event.
    */
   readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
   /** Returns SQL conditions that hold for every event that `matches` accepts. Undefined if there are none. */
@@ -71,10 +71,9 @@ interface Rules<P> {
   /** Renders the payload for `view`. Absent: the payload is sent unchanged. Must be a pure function of its two arguments. */
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * For events that contain entities: returns the data from which GraphQL fields are answered without a database read (the
-   * event projection). It is everything in the payload that `view` can see. `render` omits the parts that the queue was not
-   * registered for. Must be a pure function of its arguments. May read every field of `view` that `render` reads, except the
-   * options.
+   * For events that contain entities: returns the data from which event projections (the fields that an event alone provides)
+   * are made: everything in the payload that `view` can see. `render` omits the parts that the queue was not registered for.
+   * Must be a pure function of its arguments. May read every field of `view` that `render` reads, except the options.
    */
   readonly facts?: (payload: P, view: EventView) => object;
   /**

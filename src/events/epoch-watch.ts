@@ -130,7 +130,11 @@ export class EpochWatch {
     return [...seen].every(isThere) ? 'whole' : 'lacking';
   }
 
-  /** Begins a new epoch, or adopts the epoch that another node begins at the same time. @returns The same as `begin`. */
+  /**
+   * Begins a new epoch, or adopts the epoch that another node begins at the same time.
+   *
+   * @returns Number of queues that the new epoch has ended. Undefined if another node began the epoch.
+   */
   async #begin(state: EpochState, reason: EpochReason): Promise<number | undefined> {
     const end = await beginEpoch(this.#app, state, reason);
     if (end === undefined) return this.#adopt();

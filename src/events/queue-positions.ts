@@ -8,8 +8,8 @@ import type { Queue, ReaderEnd } from './queue.ts';
 /** Time, in milliseconds, after which a queue that is not read is removed from memory, but not from the database. */
 const FORGET_MS = 120_000;
 /**
- * Maximum number of queues whose state is written by one statement. The statement takes a few milliseconds, and other work runs
- * before the next one.
+ * Maximum number of queues whose state is written by one statement. The statement takes a few milliseconds. Further queues are
+ * written by the next statement, and other work runs in between.
  */
 const AT_ONCE = 1_000;
 /** Maximum delay, in milliseconds, before the database contains the time of the last read of a queue that has a reader. */

@@ -107,8 +107,8 @@ export class QueueRegistry {
   }
 
   /**
-   * Creates a queue for the viewer. If the user then has too many queues, the least recently used one ends. A queue that is
-   * being read ends only if all queues of the user are being read.
+   * Creates a queue for the viewer. If the user then has more queues than the operator's limit (EVENT_QUEUES_PER_USER), the
+   * least recently used one ends. A queue that is being read ends only if all queues of the user are being read.
    *
    * @param id An id that no queue has, from `newQueueId`.
    * @param startId The last id of the log in the snapshot that the client received.
@@ -181,7 +181,8 @@ export class QueueRegistry {
    * Returns the viewer's queue for inspection: the queue in memory, else a copy from the database. The current reader of the
    * queue continues.
    *
-   * @throws BadEventQueueIdError under the same conditions as `open`.
+   * @throws BadEventQueueIdError `unknown` if the viewer has no such queue, `expired` if it has ended, `restored` if it belongs
+   *   to another epoch of the log.
    */
   async look({ viewer }: { readonly viewer: QueueOwner }, queueId: string): Promise<Queue> {
     const held = this.#queues.get(queueId);

@@ -3,7 +3,10 @@ import { BadEventQueueIdError } from './errors.ts';
 import type { ReadContext } from './log-tail.ts';
 import type { QueueOptions } from './view.ts';
 
-/** Longest time in seconds without a reader after which a queue expires: a week. */
+/**
+ * Longest time without a reader after which a queue can expire, in seconds: a week. If a client requests a longer time, this
+ * time applies.
+ */
 export const MAX_IDLE_SECONDS = 604_800;
 
 /**

@@ -10,8 +10,8 @@ export interface EventPiece {
   readonly id: number;
   readonly event: RenderedEvent;
   /**
-   * Data from which GraphQL fields are answered without a database read (the event projection): everything in the event that
-   * the viewer can see, even if `event` omits some of it. Undefined unless the event is defined with `facts`.
+   * Data from which event projections (the fields that an event alone provides) are made: everything in the event that the
+   * viewer can see, even if `event` omits some of it. Undefined unless the event is defined with `facts`.
    */
   readonly facts: unknown;
   /** `{"id": …, "type": …, …}`, serialized once for all viewers with the same rendering. */
@@ -136,7 +136,9 @@ export function keepResult(piece: EventPiece, maker: object, result: KeptResult)
   results.set(piece, { byMaker, bytes: bytes + added });
 }
 
-/** Returns a copy in memory of its own. A slice of the pool that Node shares among short buffers would keep 64 KiB in memory. */
+/**
+ * Returns a copy in memory of its own. A slice of the pool that Node shares among short buffers would keep 64 KiB in memory.
+ */
 export function inOwnMemory(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(own);

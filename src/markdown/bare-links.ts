@@ -27,7 +27,9 @@ export interface BareLink {
 
 /** Characters after which a bare link can begin. A bare link can also begin at the start of the text. */
 const BEFORE_LINK = `\\s'"“‘„«”»‹›(,:<\\[{|;،؛—–…•¡¿${EMPHASIS}${UNSPACED}${EMOJI_END}`;
-/** Characters of a domain label, for a character class. Marks are vowels in some scripts, and diacritics of decomposed letters. */
+/**
+ * Characters of a domain label, for a character class. Marks are vowels in some scripts, and diacritics of decomposed letters.
+ */
 const LABEL = '\\p{L}\\p{Mn}\\p{Mc}\\p{N}_-';
 /**
  * A bare link does not begin after an apostrophe in a word: "o'brien@example.com" is one address. Otherwise a text of

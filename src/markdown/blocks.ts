@@ -78,8 +78,8 @@ function hasQuotedText(state: StateBlock, startLine: number, endLine: number): b
 }
 
 /**
- * Maximum number of cells in a table, twice as many as fit into a message. Short rows are padded, so a table can have more
- * cells than its source.
+ * Maximum number of cells in a table, twice as many as fit into a message. A larger table remains text. Short rows are padded,
+ * so a table can have more cells than its source.
  */
 const MAX_CELLS = 10_000;
 

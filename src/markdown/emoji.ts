@@ -110,7 +110,7 @@ export function emojiWithCode(code: string): { readonly names: readonly string[]
  * Returns the emoji that consists of exactly these characters.
  *
  * @returns Undefined for emoji without a name in the emoji table, such as emoji with a skin tone. Also undefined for a
- * character that is shown as text by default, if U+FE0F is missing.
+ *   character that is shown as text by default, if U+FE0F is missing.
  */
 export function emojiOf(characters: string): UnicodeEmoji | undefined {
   if (!WHOLE.test(characters)) return undefined;

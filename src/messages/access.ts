@@ -62,8 +62,8 @@ export async function accessMessage({ app, work, viewer }: Ctx, messageId: numbe
 /**
  * Reads a message that the viewer can read and whose channel is not archived. All changes of a message use this check first.
  *
- * @throws NotFoundError if the message does not exist, cannot be read, or is in an archived channel. The error is identical
- * in all three cases, so that it does not reveal whether the message exists.
+ * @throws NotFoundError if the message does not exist, cannot be read, or is in an archived channel. The error is identical in
+ *   all three cases, so that it does not reveal whether the message exists.
  */
 export async function accessMessageToChange(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
@@ -76,7 +76,11 @@ export async function accessMessageToChange(
   return found.message;
 }
 
-/** Reads a message like `accessMessage`, but through the given client, so that the read can be part of a transaction. */
+/**
+ * Reads a message that the viewer can read, through the given client, so that the read can be part of a transaction.
+ *
+ * @throws NotFoundError if the message does not exist or the viewer cannot read it. The error is identical in both cases.
+ */
 export async function accessMessageIn(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,

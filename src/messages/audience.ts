@@ -39,7 +39,7 @@ export interface MovedMessages {
  * The caller must have locked the subscriptions of the channel.
  *
  * @param actorId Id of the user who makes the change. This user is a recipient even without a subscription. In a channel
- * without protected history, the caller must have checked that this user can read the channel. Undefined: none.
+ *   without protected history, the caller must have checked that this user can read the channel. Undefined: none.
  * @see src/events/README.md#the-log
  */
 export async function recipientsOf(

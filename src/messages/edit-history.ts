@@ -37,7 +37,7 @@ export const historyPolicy = (organization: Pick<Organization, 'settings'>): 'al
  * changed only the content are omitted.
  *
  * @param edits All edits of the message, in any order. If `edits` were read without HTML, every state in the result has the
- * HTML of the current version.
+ *   HTML of the current version.
  */
 export function historySteps(
   message: Pick<Message, 'topic' | 'channelId' | 'content' | 'renderedContent'>,

@@ -14,7 +14,10 @@ export interface ProjectedMessage {
   readonly flags: UserFlags;
 }
 
-/** Event projection of a message (fields computed from the event alone), for events that contain only the message's id. */
+/**
+ * Event projection (the fields that an event alone provides) of a message, for events that contain only the message's id: its
+ * ids.
+ */
 export const messageReference = referenceProjection('Message');
 
 const idOf = ({ message }: { readonly message: { readonly id: number } }) => message.id;
@@ -43,7 +46,10 @@ const topicOf = ({ message: { id, channel, topic } }: MessageProjection): Writte
 
 const nothing = () => null;
 
-/** Event projection of a message that was just sent: the GraphQL fields that are computed from the event alone. */
+/**
+ * Event projection of a message that was just sent: all fields of the message itself, and its sender, channel, topic and
+ * conversation.
+ */
 export const sentMessage = new EventProjection<ProjectedMessage>(
   'Message',
   { idOf },
@@ -98,7 +104,7 @@ interface Reacted {
   readonly reactions?: SeenReactions | null | undefined;
 }
 
-/** Event projection of a message after a reaction was added or removed. Contains all reactions to the message. */
+/** Event projection of a message after a reaction was added or removed: its ids, and all reactions to it. */
 export const reactedMessage = new EventProjection<ProjectedReacted>(
   'Message',
   { idOf: ({ id }) => id },
@@ -130,12 +136,15 @@ const edited = {
 const editedMessage = new EventProjection<ProjectedEdit>('Message', { idOf }, { ...edited, ...reacted });
 
 /**
- * Event projection of an edited message, for events that contain no reactions. An event contains none if the message has too
- * many reactions, or if an earlier version of the server logged the event.
+ * Event projection of an edited message without its reactions, for events that do not contain them. An event contains none if
+ * the message has too many reactions, or if an earlier version of the server logged the event.
  */
 const editedWithoutReactions = new EventProjection<ProjectedEdit>('Message', { idOf }, edited);
 
-/** Returns the event projection of a message whose content was edited. It includes the reactions if the event contains them. */
+/**
+ * Returns the event projection of a message whose content was edited: its fields as edited, and its reactions if the event
+ * contains them.
+ */
 export const editProjection = ({ reactions }: Reacted): EventProjection<ProjectedEdit> =>
   reactions == null ? editedWithoutReactions : editedMessage;
 
@@ -163,18 +172,18 @@ const lastMovedAt = { lastMovedAt: ({ at }: ProjectedMove) => new Date(at) };
 
 const identity = { idOf: ({ id }: ProjectedMove) => id };
 
-/** Event projection of a moved message: its new channel and topic, and the time of the move. */
+/** Event projection of a moved message: its ids, its new channel and topic, and the time of the move. */
 export const movedMessage = new EventProjection('Message', identity, { ...place, ...topicName, ...lastMovedAt });
 
 /**
- * Event projection of a moved message without its topic name. Used if the moved messages spell the name differently (letter
- * case, Unicode form), because one projection applies to all of them.
+ * Event projection of a moved message: its ids, its new channel, and the time of the move, but not the name of its topic. Used
+ * if the moved messages spell the name differently (letter case, Unicode form), because one projection applies to all of them.
  */
 export const movedMessageWithoutName = new EventProjection('Message', identity, { ...place, ...lastMovedAt });
 
 /**
- * Event projection of a message whose topic was resolved or unresolved. It has no `lastMovedAt`, because resolving does not
- * count as a move.
+ * Event projection of a message whose topic was resolved or unresolved: its ids, channel and topic. It has no `lastMovedAt`,
+ * because resolving does not count as a move.
  */
 export const resolvedMessage = new EventProjection('Message', identity, { ...place, ...topicName });
 
@@ -186,8 +195,8 @@ const FIELD_OF: Readonly<Record<string, string>> = { read: 'viewerHasRead', star
 const flagProjections = new Map<string, EventProjection<number>>();
 
 /**
- * Returns the event projection of a message after a flag of the viewer was set or removed. The input of the projection is the
- * message id.
+ * Returns the event projection of a message after a flag of the viewer was set or removed: its ids, and the field that shows
+ * the flag. The input of the projection is the message id.
  */
 export function flaggedMessage(flag: string, isSet: boolean): EventProjection<number> {
   const key = `${flag} ${isSet}`;

@@ -90,8 +90,8 @@ builder.prismaObjectFields(Message, (t) => ({
   mentions: t.field({
     type: [MessageMention],
     description:
-      'Mentions in the content, each user, group, channel and topic once, in the order of the text. At most as many as fit ' +
-      'into 10,000 characters.',
+      'Mentions in the content, each user, group, channel and topic once, in the order of the text. The length of the ' +
+      'content, at most 10,000 characters, limits their number.',
     // Estimate: few messages mention more than 3 users. The users of a page of messages are loaded in one batch.
     complexity: { field: 1, multiplier: 3 },
     resolve: (message) => partsIn(message).mentions,
@@ -99,8 +99,8 @@ builder.prismaObjectFields(Message, (t) => ({
   links: t.field({
     type: [MessageLink],
     description:
-      'Links in the content, in the order of the text. Includes links to channels, topics and messages. At most as many as ' +
-      'fit into 10,000 characters. A link that is shown as an image only is in `images`.',
+      'Links in the content, in the order of the text. Includes links to channels, topics and messages. The length of ' +
+      'the content, at most 10,000 characters, limits their number. A link that is shown as an image only is in `images`.',
     resolve: (message, _args, ctx) =>
       partsIn(message).links.map(({ text, href }) => ({ text: messageTexts(ctx).taken(text), url: urlIn(ctx, href) })),
   }),

@@ -96,7 +96,9 @@ export const Message = builder.prismaNode('Message', {
     }),
     topicLinks: t.field({
       type: [TopicLinkType],
-      description: 'Links in the name of the topic, in order. At most as many as fit into 60 characters.',
+      description:
+        'Links in the name of the topic, in the order of the text. The length of the name, at most 60 characters, limits ' +
+        'their number.',
       resolve: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
     }),
     participants: t.field({

@@ -8,8 +8,8 @@ import { type NamedTopic, topicId } from './topic-ids.ts';
 import { channelRecipientId } from './wire.ts';
 
 /**
- * Returns a reader field: its value is taken from the unread counts of each reader, in events that show the topic (see
- * `scopeOf`).
+ * Returns a reader field (a field whose value differs between the recipients of an event): its value is taken from the unread
+ * counts of each reader, in events that show the topic (see `scopeOf`).
  */
 export const ofTopic = (of: (counts: ReaderCounts, recipientId: number, key: string) => ReaderValue) =>
   ofReader(({ channelId, name }: NamedTopic) => {
@@ -17,7 +17,7 @@ export const ofTopic = (of: (counts: ReaderCounts, recipientId: number, key: str
     return (counts: ReaderCounts) => of(counts, recipientId, key);
   });
 
-/** Creates an event projection of a topic with its unread counts and further fields. */
+/** Creates an event projection (the fields that an event alone provides) of a topic: its id, its unread counts and `fields`. */
 export const countedTopic = <T extends NamedTopic = NamedTopic>(fields: ProjectedFields<T>) =>
   new EventProjection<T>(
     'Topic',
@@ -47,7 +47,7 @@ export const writtenTopic = countedTopic<WrittenTopic>({
 });
 
 /**
- * Event projection of a topic without its name, for events whose message may not be the last of the topic. A topic is shown
- * with the name in its last message, which can differ in letter case or Unicode form.
+ * Event projection of a topic, for events whose message may not be the last of the topic: its id and unread counts. It has no
+ * name, because a topic is shown with the name in its last message, which can differ in letter case or Unicode form.
  */
 export const topicReference = countedTopic({});

@@ -36,8 +36,8 @@ export const TopicRef = builder.inputType('TopicRef', {
 type Ref = typeof TopicRef.$inferInput;
 
 /**
- * Returns the error for the id of a topic that does not exist or that the viewer cannot read. Both cases have the same error, so
- * that clients cannot find out which topics exist.
+ * Returns the error for the id of a topic that does not exist or that the viewer cannot read. Both cases have the same error,
+ * so that clients cannot find out which topics exist.
  */
 const invalidTopic = (): NotFoundError => new NotFoundError('Invalid topic', { type: 'Topic', parameter: 'topic' });
 

@@ -203,11 +203,11 @@ export function sortedUsers(list: string, { orderBy, ...args }: UserListArgument
 }
 
 /** Loads the users of a page, in one batch with the users of other pages. Leaves out users who no longer exist. */
-export const usersAt = (ctx: GraphQLContext, { places }: SortedPage) =>
+export const usersAt = (ctx: GraphQLContext, { rowKeys }: SortedPage) =>
   nodesOf(
     ctx,
     'User',
-    places.map(({ id }) => id),
+    rowKeys.map(({ id }) => id),
   );
 
 builder.queryField('users', (t) =>

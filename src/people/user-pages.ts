@@ -37,7 +37,9 @@ export interface UserFilter {
   readonly isActive?: boolean | null | undefined;
   /** Id of a user. If set, the filter matches only the bots that this user owns. */
   readonly botOwnerId?: number | undefined;
-  /** Text that the full name must contain, as for `nameFilter`. */
+  /**
+   * Text that the full name must contain, ignoring case and accents. Its words may also begin words of the name, in any order.
+   */
   readonly nameContains?: string | null | undefined;
 }
 

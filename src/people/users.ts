@@ -51,7 +51,11 @@ export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> 
 /** Id or email address of a user. */
 export type UserKey = { readonly id: number } | { readonly email: string };
 
-/** Returns a user by id or email address. Throws the errors of `accessUser` and `accessUserByEmail`. */
+/**
+ * Returns a user by id or email address.
+ *
+ * @throws NotFoundError if there is no such user. An address that the viewer cannot see matches no user.
+ */
 export const accessUserBy = (ctx: Ctx, key: UserKey): Promise<User> =>
   'id' in key ? accessUser(ctx, key.id) : accessUserByEmail(ctx, key.email);
 

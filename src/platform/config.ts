@@ -225,19 +225,31 @@ export interface Config {
   readonly mailFrom: string | undefined;
   /** Maximum number of emails with invitations that each organization can send within 24 hours. Undefined: unlimited. */
   readonly invitationsPerDay: number | undefined;
-  /** Maximum number of requests per minute of one account. Undefined: unlimited. */
+  /**
+   * Maximum number of requests per minute of one account. Further requests are refused with `RateLimitHitError`. Undefined:
+   * unlimited.
+   */
   readonly rateLimitPerUser: number | undefined;
-  /** Maximum number of requests per minute from one IP address, for requests without an account. Undefined: unlimited. */
+  /**
+   * Maximum number of requests per minute from one IP address, for requests without an account. Further requests are refused
+   * with `RateLimitHitError`. Undefined: unlimited.
+   */
   readonly rateLimitPerIp: number | undefined;
-  /** Maximum number of open WebSockets of one account on this process. Undefined: unlimited. */
+  /** Maximum number of open WebSockets of one account on this process. Further WebSockets are closed. Undefined: unlimited. */
   readonly socketsPerUser: number | undefined;
-  /** Maximum number of open unauthenticated WebSockets of one IP address on this process. Undefined: unlimited. */
+  /**
+   * Maximum number of open unauthenticated WebSockets of one IP address on this process. Further WebSockets are refused with
+   * `RateLimitHitError`. Undefined: unlimited.
+   */
   readonly socketsPerIp: number | undefined;
-  /** Maximum number of open WebSockets of this process. */
+  /** Maximum number of open WebSockets of this process. Further WebSockets are refused with `RequestTimeoutError`. */
   readonly maxSockets: number;
-  /** Maximum number of open unauthenticated connections of one IP address to this process. Undefined: unlimited. */
+  /**
+   * Maximum number of open unauthenticated connections of one IP address to this process. Requests on further connections are
+   * refused with `RateLimitHitError`. Undefined: unlimited.
+   */
   readonly connectionsPerIp: number | undefined;
-  /** Maximum number of open connections of this process, including WebSockets. */
+  /** Maximum number of open connections of this process, including WebSockets. Further connections are closed. */
   readonly maxConnections: number;
   /** Number of the operator's proxies that every request passes. Each appends to X-Forwarded-For. */
   readonly trustedProxies: number;
@@ -260,7 +272,10 @@ export interface Config {
   readonly passwordHashCost: number;
   /** Time without requests, in milliseconds, after which a browser's session expires. */
   readonly sessionIdleMs: number;
-  /** Maximum lifetime of a browser's session, in milliseconds, even if the browser is active. */
+  /**
+   * Maximum lifetime of a browser's session, in milliseconds, even if the browser is active. Afterwards, the user must sign in
+   * again.
+   */
   readonly sessionMs: number;
   /** Keys that verify web tokens (JWT), which clients can exchange for API keys. Empty: no organization accepts web tokens. */
   readonly jwtKeys: JwtKeys;

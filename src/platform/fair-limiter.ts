@@ -1,6 +1,6 @@
 import { AbandonedError, RequestTimeoutError } from './errors.ts';
 
-/** Limits on the tasks of one key, such as an account. */
+/** Limits on the tasks of one key, such as an account. Tasks beyond `running` wait. Tasks beyond `waiting` are refused. */
 export interface KeyLimits {
   /** Maximum number of running tasks of the key. A key without running tasks can start a task, whatever this number is. */
   readonly running: number;
@@ -12,11 +12,13 @@ export interface KeyLimits {
 }
 
 export interface LimiterOptions<K> {
-  /** Maximum number of running tasks in total. Default: unlimited. */
+  /** Maximum number of running tasks in total. Further tasks wait. Default: unlimited. */
   readonly total?: number;
   /** Number of tasks, out of `total`, that only keys without running tasks can start. Default: 0. */
   readonly spare?: number;
-  /** Maximum number of waiting tasks in total. Default: unlimited. */
+  /**
+   * Maximum time that a task waits, in milliseconds. Afterwards, it is refused with `RequestTimeoutError`. Default: unlimited.
+   */
   readonly waiting?: number;
   /** Maximum time that a task waits, in milliseconds. Default: unlimited. */
   readonly maxWaitMs?: number;
@@ -112,7 +114,7 @@ export class FairLimiter<K> {
    * @param work Must not wait for another task of this limiter.
    * @param client If the client is gone, `work` is not started.
    * @throws AbandonedError if the client disconnected before `work` was started.
-   * @throws RequestTimeoutError, or the error of `refusal`, if too many tasks are waiting.
+   * @throws RequestTimeoutError, or the error that the option `refusal` returns, if too many tasks are waiting.
    * @throws RequestTimeoutError if the task has waited too long.
    */
   async run<T>(key: K, work: () => Promise<T>, client?: Client): Promise<T> {
@@ -182,7 +184,7 @@ export class FairLimiter<K> {
    * Checks that another task of the key can wait. If too many tasks are waiting in total, refuses a waiting task of a key that
    * has more waiting tasks than this key.
    *
-   * @throws The error of `refusal` if no task of the key can wait now.
+   * @throws RequestTimeoutError, or the error that the option `refusal` returns, if no task of the key can wait now.
    */
   #requirePlace(own: ActiveKey<K>): void {
     const { waiting: most } = this.#limitsOf(own);

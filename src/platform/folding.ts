@@ -93,7 +93,7 @@ const BEGINNINGS = new RegExp(
   'gu',
 );
 
-/** Maximum number of words that begin inside other words of a name. */
+/** Maximum number of stored words that begin inside other words of a name. The name is not found by further ones. */
 const MAX_INNER_WORDS = 100;
 /** Maximum length, in code points, of a word that begins inside another word of a name. Longer words are cut. */
 const MAX_INNER_WORD_LENGTH = 32;

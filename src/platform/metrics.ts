@@ -101,9 +101,12 @@ export function observeRequest(method: string, route: string, status: number, se
   requestSeconds.observe({ method, route, status }, seconds);
 }
 
-/** Maximum number of GraphQL operation names in labels. No application needs more names. */
+/**
+ * Maximum number of GraphQL operation names in labels. Further names are counted under `other`. No application needs more
+ * names.
+ */
 const MAX_OPERATIONS = 100;
-/** Maximum length of a GraphQL operation name in a label, in UTF-16 code units. */
+/** Maximum length of a GraphQL operation name in a label, in UTF-16 code units. Longer names are counted under `other`. */
 const MAX_NAME_LENGTH = 60;
 const operations = new Set<string>();
 

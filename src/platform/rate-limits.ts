@@ -124,7 +124,10 @@ export class RateLimits {
   }
 }
 
-/** Maximum number of failures in a period, for example of failed attempts to sign in. */
+/**
+ * Maximum number (`points`) of failures in a period, for example of failed attempts to sign in. After that many, `waitMs`
+ * returns the rest of the period.
+ */
 export interface FailureLimit {
   readonly points: number;
   /** Length of the period in seconds. It begins with the first failure. */

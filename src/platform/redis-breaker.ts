@@ -55,7 +55,7 @@ export class RedisBreaker {
   /**
    * Runs a command of Redis, and returns its result.
    *
-   * @throws RedisRestsError if the breaker is open. Otherwise the error of the command.
+   * @throws RedisRestsError if the breaker is open, or the error with which the command rejects.
    */
   async ask<T>(command: () => Promise<T>): Promise<T> {
     if (this.#isOpen) throw new RedisRestsError();

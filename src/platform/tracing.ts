@@ -130,7 +130,10 @@ const attributesOf = (sql: string): Attributes => ({
   'db.query.text': sql.length > MAX_STATEMENT_LENGTH ? sql.slice(0, MAX_STATEMENT_LENGTH) : sql,
 });
 
-/** Maximum number of statements whose summary is cached: enough for all statements of the service. */
+/**
+ * Maximum number of statements whose summary is cached: enough for all statements of the service. The summaries of further
+ * statements are computed each time.
+ */
 const MAX_SUMMARIES = 1_000;
 const summaries = new Map<string, string>();
 

@@ -60,8 +60,8 @@ const TIMEOUTS = {
 /** Milliseconds after which a connection is closed if its client reads nothing of a response. */
 const SILENCE_MS = 120_000;
 /**
- * Maximum size of a request head, in bytes. It is larger than the 16 KiB of Node, because query strings can contain long lists
- * of ids.
+ * Maximum size of a request head, in bytes. A larger head is refused with status 431. The limit is larger than the 16 KiB of
+ * Node, because query strings can contain long lists of ids.
  */
 const MAX_HEADER_BYTES = 32 * 1024;
 

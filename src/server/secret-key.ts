@@ -103,7 +103,13 @@ async function sealedLinks(db: Db) {
   return rows.flatMap(({ sealedToken, ...row }) => (sealedToken === null ? [] : [{ ...row, sealedToken }]));
 }
 
-/** Seals all API keys, tokens of video calls and invitation links with SECRET_KEY. @returns Number of changed values. */
+/**
+ * Encrypts the API keys, video call tokens and invitation links again that are sealed with SECRET_KEY_PREVIOUS, now with SECRET_KEY. Skips values
+ * that neither key opens.
+ *
+ * @param isStopped Checked before each page of rows. If it returns true, the remaining rows are not processed.
+ * @returns Number of changed values.
+ */
 export async function reseal({ db, keys }: Pick<App, 'db' | 'keys'>, isStopped = () => false): Promise<number> {
   let count = 0;
   const renewed = (sealed: Uint8Array) =>

@@ -10,7 +10,7 @@ import { AS_SERVED, type Environment, freePort, ServerProcess } from '../helpers
 import { Cluster } from './cluster.ts';
 import { makeNeighbour, makeOrganization, type Person } from './demo.ts';
 import { gapOf } from './felt.ts';
-import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
+import { acknowledgedBy, type Crowd, figuresOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import { faredIn, Neighbours, neighbourFigures, type Spell } from './neighbours.ts';
 import type { Outcome } from './outcome.ts';
@@ -231,7 +231,7 @@ export async function cellsTrial({
   return {
     trial: 'moves between cells',
     facts: {
-      ...{ messages, kills, moves: held.length, ...factsOf(crowd), events: truth.events },
+      ...{ messages, kills, moves: held.length, ...figuresOf(crowd), events: truth.events },
       held: `${held.join(', ')} ms`,
       ...neighbourFigures(neighbour, fared),
     },

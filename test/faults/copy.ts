@@ -7,7 +7,7 @@ import { fillHistory } from '../bench/history.ts';
 import { createDatabase } from '../helpers/database.ts';
 import type { Environment, ServerProcess } from '../helpers/process.ts';
 import { type DemoService, startDemo } from './demo.ts';
-import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
+import { acknowledgedBy, type Crowd, figuresOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import type { Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
@@ -144,7 +144,7 @@ export async function copyTrial({
   return {
     trial: 'copies to another database',
     facts: {
-      ...{ messages, kills, ...factsOf(crowd), events: truth.events },
+      ...{ messages, kills, ...figuresOf(crowd), events: truth.events },
       'longest copy': `${(longestMs / 1000).toFixed(1)} s`,
     },
     violations: [

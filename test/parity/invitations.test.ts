@@ -8,7 +8,9 @@ async function invited(twin: EquivalentOrganization) {
   await world.member.ok('POST', '/invites', { invitee_emails: 'max@new.example', stream_ids: [] });
   await world.owner.ok('POST', '/invites/multiuse');
   const { invites } = await world.owner.ok('GET', '/invites');
-  const [byEmail, link] = invites.map(({ id }: { id: number }, i: number) => twin.name('invitation', id, `number ${i}`));
+  const [byEmail, link] = invites.map(({ id }: { id: number }, i: number) =>
+    twin.name('invitation', id, `number ${i}`),
+  );
   return { ...world, byEmail, link };
 }
 type Invited = World & { readonly byEmail: number; readonly link: number };
@@ -25,7 +27,13 @@ describe('invitations', () => {
     await expectParity(furnish, {
       'one person': act('member', 'zoe@new.example'),
       'as a guest': act('guest', 'a@new.example', 'BAD_REQUEST'),
-      'as an administrator': act('administrator', 'b@new.example', undefined, { invite_as: 200 }, { role: 'ADMINISTRATOR' }),
+      'as an administrator': act(
+        'administrator',
+        'b@new.example',
+        undefined,
+        { invite_as: 200 },
+        { role: 'ADMINISTRATOR' },
+      ),
       'a higher role': act('member', 'c@new.example', 'BAD_REQUEST', { invite_as: 300 }, { role: 'MODERATOR' }),
       'no address': act('member', 'nobody', 'INVITATION_FAILED'),
       'no channel': act('member', 'd@new.example', 'BAD_REQUEST', { stream_ids: [NOBODY] }, { channelIds: [NOBODY] }),

@@ -10,11 +10,13 @@ import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
 import { accessBot } from './service.ts';
 
 /**
- * Replaces the API key of the viewer, a person or a bot. The old key is invalid immediately. If the request uses a session, the
- * viewer is also notified by email.
+ * Replaces the API key of the viewer, a person or a bot. The old key is invalid immediately. If the request uses a session,
+ * the viewer is also notified by email.
  *
  * @returns The new API key.
- * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws PasswordRequiredError without a password, in a session whose sign-in was more than ten minutes ago.
+ * @throws ValidationError if the password is wrong.
+ * @throws RateLimitHitError after 5 wrong passwords within 30 minutes.
  */
 export async function regenerateOwnKey(ctx: Ctx, currentPassword?: string): Promise<string> {
   await requireProof(ctx, currentPassword);
@@ -31,8 +33,10 @@ const mailNewKey = (tx: Tx, organization: Organization, user: User, happened: st
 /**
  * Returns a bot's API key.
  *
- * @throws The errors of `accessBot`.
  * @throws PasswordRequiredError in a session whose sign-in was more than ten minutes ago.
+ * @throws NotFoundError if the bot does not exist.
+ * @throws ForbiddenError if the viewer cannot administer the bot.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or if the bot has the owner role and the viewer does not.
  */
 export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
   requireRecentSignIn(ctx);
@@ -49,8 +53,12 @@ export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
  * email.
  *
  * @returns The new API key.
- * @throws The errors of `accessBot`.
- * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws PasswordRequiredError without a password, in a session whose sign-in was more than ten minutes ago.
+ * @throws ValidationError if the password is wrong.
+ * @throws RateLimitHitError after 5 wrong passwords within 30 minutes.
+ * @throws NotFoundError if the bot does not exist.
+ * @throws ForbiddenError if the viewer cannot administer the bot.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or if the bot has the owner role and the viewer does not.
  */
 export async function regenerateBotKey(ctx: Ctx, botId: number, currentPassword?: string): Promise<string> {
   await requireProof(ctx, currentPassword);

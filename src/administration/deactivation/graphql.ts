@@ -39,7 +39,7 @@ const Erasure = builder.inputType('ErasureInput', {
     }),
     publicChannelMessages: t.boolean({
       required: false,
-      description: 'Whether to delete the messages sent to public channels. Default: false.',
+      description: 'Whether to delete the messages that they sent to public channels. Default: false.',
     }),
     privateChannelMessages: t.boolean({
       required: false,

@@ -29,8 +29,8 @@ import { type Scrubbed, scrubLog, scrubRest } from './scrub-log.ts';
 const MAX_COMMENT_LENGTH = 2000;
 
 /**
- * Maximum number of messages that are deleted in one transaction. Some users have sent hundreds of thousands of messages, and
- * other changes must not wait until all of these are deleted.
+ * Maximum number of messages that are deleted in one transaction. Further messages are deleted in transactions of their own.
+ * Some users have sent hundreds of thousands of messages, and other changes must not wait until all of these are deleted.
  */
 const BATCH = 200;
 

@@ -9,7 +9,7 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { ProjectedDomain } from './events.ts';
 import { addOrganizationDomain, removeOrganizationDomain, updateOrganizationDomain, visibleTo } from './service.ts';
 
-/** Event projection of a domain that an event contains. */
+/** Event projection (the fields that an event alone provides) of a domain: all fields of the domain. */
 const domainProjection = new EventProjection<NonNullable<ProjectedDomain>>(
   'OrganizationDomain',
   { idOf: ({ id }) => id },

@@ -84,7 +84,7 @@ export const addressChanged = (newEmail: string): string => `your email address 
 
 /**
  * Runs `change`, which changes a user's email address. Converts the error of the unique index on addresses to a
- * `BadRequestError`. Only this index detects that two concurrent changes assign the same address.
+ * `ConflictError`. Only this index detects that two concurrent changes assign the same address.
  *
  * @throws ConflictError if the address is in use.
  */

@@ -93,7 +93,8 @@ const PublicOrganization = builder.objectRef<NonNullable<Settings['organization'
 
 const Totals = builder.objectRef<WireTotals>('Totals').implement({
   description:
-    'Limits on the numbers of objects that users can create. Each limit is per user, unless its name says otherwise.',
+    'Limits on the numbers of objects that users can create. A change that would exceed a limit is refused with ' +
+    '`ConflictError`, except for event queues and sessions: the one that was used least recently then ends.',
   fields: (t) =>
     Object.fromEntries(
       TOTAL_NAMES.map((name) => [

@@ -32,7 +32,7 @@ export interface ServerSettings {
   readonly version: string;
   readonly mergeBase: string;
   readonly isIncompatible: boolean;
-  /** Maximum numbers of objects that users can create. */
+  /** Maximum numbers of objects that a user or organization can have, such as drafts of a user. */
   readonly totals: WireTotals;
   /** Public data of the organization. Null at the server's own domain, if no organization uses that domain. */
   readonly organization: {

@@ -16,7 +16,7 @@ import { checkNewUser, insertUser, insertUsers, type MadeUser, type NewUser } fr
 export interface NewOrganization {
   /** Subdomain of lower-case letters, digits and hyphens; "" for the server's own domain. */
   readonly subdomain: string;
-  /** Name of the organization, 1 to 40 characters. */
+  /** Name of the organization, 1 to 40 characters. Other lengths are refused with `ValidationError`. */
   readonly name: string;
   readonly owner: Omit<NewUser, 'role' | 'canCreateUsers'>;
   /** Other users that are created with the organization. Bots without an owner belong to `owner`. */

@@ -40,7 +40,7 @@ import { organizationFields } from './state.ts';
 export interface OrganizationEdit {
   /** New name, 1 to 40 code points. */
   readonly name?: string | undefined;
-  /** New description in Flavored Markdown, at most 1,000 code points. */
+  /** New description in Flavored Markdown, at most 1,000 code points. A longer one is refused with `ValidationError`. */
   readonly description?: string | undefined;
   /**
    * New values of settings, by their names over REST without `realm_`. They are not validated yet. The value "unlimited"

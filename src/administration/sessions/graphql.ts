@@ -55,7 +55,7 @@ const SessionNode = builder.prismaNode('Session', {
 });
 nodeModel('Session', 'Session', visibleTo);
 
-/** Loads the viewer's sessions, at most 100. All fields of an operation that need the sessions share one query. */
+/** Loads the viewer's sessions. All fields of an operation that need the sessions share one query. */
 const ownSessions = perOperation(
   (ctx) =>
     new DataLoader<'own', Session[]>(

@@ -33,7 +33,11 @@ export const isCurrent = ({ credential }: Viewer, { id }: Session): boolean =>
  * @param browser Undefined if the transport cannot set cookies.
  * @throws ConflictError if `browser` is undefined.
  * @throws CsrfFailedError if the request comes from a page of another site.
- * @throws AuthenticationFailedError, RateLimitHitError and the other errors of `fetchApiKey`.
+ * @throws ValidationError if the address or the password contains a null byte.
+ * @throws AuthenticationFailedError if address and password match no account with a password.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if address and password match, but the account cannot sign in.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
+ * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
  */
 export async function signInBrowser(
   request: RequestCtx,

@@ -7,7 +7,10 @@ import type { JwtKey } from '../../platform/jwt-keys.ts';
 import { AuthenticationFailedError } from './errors.ts';
 import { type Login, logIn } from './login.ts';
 
-/** Maximum length in bytes of a web token that is parsed. Tokens of identity providers have one or two kilobytes. */
+/**
+ * Maximum length of a web token, in bytes. Longer tokens are refused with `ValidationError`. Tokens of identity providers have
+ * one or two kilobytes.
+ */
 export const MAX_TOKEN_BYTES = 8 * 1024;
 /**
  * Pattern of a web token: three parts of base64url, separated by dots. Tokens with padding or white space are refused, although
@@ -16,7 +19,10 @@ export const MAX_TOKEN_BYTES = 8 * 1024;
  * @see RFC 7515 2, 3.1
  */
 const COMPACT = /^[\w-]*\.[\w-]*\.[\w-]*$/;
-/** Tolerated difference between the clocks of issuer and server, in seconds. */
+/**
+ * Tolerated difference between the clocks of issuer and server, in seconds. Tokens that are expired, or issued in the future,
+ * by more than this are refused.
+ */
 const CLOCK_SKEW = 60;
 /** Start of the year 9999, in milliseconds since 1970. It replaces later expiry times of tokens. */
 const LAST_DATE = Date.UTC(9999, 0);
@@ -71,7 +77,7 @@ const badToken = () => new ValidationError('Bad JSON web token', { parameter: 't
 /**
  * Returns the claims of a web token that is well-formed, signed by the organization's issuer, and currently valid.
  *
- * @throws BadRequestError for any other token.
+ * @throws ValidationError for any other token.
  */
 async function verify(app: Runtime, { key, algorithms, issuer, audience, type, once }: JwtKey, token: string) {
   if (Buffer.byteLength(token) > MAX_TOKEN_BYTES || !COMPACT.test(token)) throw badToken();

@@ -17,7 +17,7 @@ const FAILURES = { points: 5, duration: 1800 };
 /** Password attempts of one running service. */
 interface Attempts {
   readonly failures: FailureCounter;
-  /** Last password attempt for each email address of an organization. Attempts for the same address run one after the other. */
+  /** Last password attempt for each email address of an organization. Attempts for the same address run one after another. */
   readonly last: Map<string, Promise<unknown>>;
 }
 
@@ -29,7 +29,7 @@ const attemptsOf = new WeakMap<Runtime, Attempts>();
  *
  * @throws ValidationError if the address or the password contains a null byte.
  * @throws AuthenticationFailedError if address and password match no account with a password. For an unknown address, the check
- * takes as long as for an existing account.
+ *   takes as long as for an existing account.
  * @throws OrganizationDeactivatedError, UserDeactivatedError if address and password match, but the account cannot sign in.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
  * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
@@ -48,7 +48,10 @@ export interface PasswordLogin {
 /**
  * Returns the account with this email address and password, even if the account is deactivated.
  *
- * @throws The errors of `fetchApiKey`, except OrganizationDeactivatedError and UserDeactivatedError.
+ * @throws ValidationError if the address or the password contains a null byte.
+ * @throws AuthenticationFailedError if address and password match no account with a password.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
+ * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
  */
 export async function provePassword(request: RequestCtx, { username, password }: PasswordLogin): Promise<Account> {
   const { organization, caller } = request;

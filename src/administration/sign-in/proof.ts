@@ -7,7 +7,10 @@ import { lengthOf } from '../../platform/text.ts';
 import { PasswordRequiredError } from './errors.ts';
 import { tryPassword } from './login.ts';
 
-/** Time in ms after a sign-in during which requests in the session need no password. */
+/**
+ * Time after a sign-in, in milliseconds, during which the session can make protected changes (such as a new API key) without
+ * the current password.
+ */
 const RECENT_MS = 10 * 60_000;
 
 /** Description of the parameter with the current password. */

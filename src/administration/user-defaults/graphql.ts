@@ -18,7 +18,10 @@ const idOfDefaults = ({ id }: { readonly id: number }) => `defaults-${id}`;
 
 const bySetting = settingProjections('UserSettings', Object.keys(withEffect(EDITABLE_USER_DEFAULTS)), idOfDefaults);
 
-/** Returns the event projection of the settings that new users get. It contains the setting that changed. */
+/**
+ * Returns the event projection (the fields that an event alone provides) of the settings that new users get: the setting that
+ * changed.
+ */
 const projectionOf = ({
   event,
 }: {

@@ -52,7 +52,7 @@ const known = (id: number, group: GroupSnapshot | undefined, { role }: EventView
 interface AddedPayload {
   readonly group: WireUserGroup;
   readonly comes_back: boolean;
-  /** The group, for event projections. Absent in events of previous versions. */
+  /** Snapshot of the group, for its GraphQL fields. Absent in events of previous versions. */
   readonly facts?: GroupSnapshot;
 }
 
@@ -85,7 +85,7 @@ interface UpdatedPayload {
   readonly group_id: number;
   readonly data: WireGroupChanges;
   readonly is_deactivated: boolean;
-  /** The group after the change. Absent in events of previous versions. */
+  /** Snapshot of the group after the change. Absent in events of previous versions. */
   readonly facts?: GroupSnapshot;
 }
 

@@ -25,8 +25,8 @@ eventType<unknown, GroupEventData>(
   (t) => ({ userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group.', ...aboutGroup }) }),
   {
     description:
-      'A group was created. In queues without the capability `include_deactivated_groups` also: a group was ' +
-      'reactivated.',
+      'A group was created. In queues that were registered over REST without the client capability ' +
+      '`include_deactivated_groups` also: a group was reactivated.',
     outdates: ['userGroups'],
   },
 );
@@ -53,7 +53,9 @@ eventType<{ group_id: number }>(
     }),
   }),
   {
-    description: 'A group was deactivated. Only in queues without the capability `include_deactivated_groups`.',
+    description:
+      'A group was deactivated. Only in queues that were registered over REST without the client ' +
+      'capability `include_deactivated_groups`.',
     outdates,
   },
 );

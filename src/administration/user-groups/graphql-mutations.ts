@@ -86,10 +86,10 @@ mutation('updateUserGroup', {
 const GroupObjectionKind = builder.enumType('GroupObjectionKind', {
   description: 'Kind of an object that uses a group.',
   values: {
-    SUBGROUP: { value: 'subgroup', description: 'Groups that contain the group as a subgroup.' },
-    CHANNEL: { value: 'channel', description: 'A channel in which the group holds permissions.' },
-    USER_GROUP: { value: 'user_group', description: 'A group on which the group holds permissions.' },
-    ORGANIZATION: { value: 'realm', description: 'The organization, in which the group holds permissions.' },
+    SUBGROUP: { value: 'subgroup', description: 'Other groups that contain this group as a subgroup.' },
+    CHANNEL: { value: 'channel', description: 'A channel in which this group holds permissions.' },
+    USER_GROUP: { value: 'user_group', description: 'Another group on which this group holds permissions.' },
+    ORGANIZATION: { value: 'realm', description: 'The organization, in which this group holds permissions.' },
   } as const,
 });
 

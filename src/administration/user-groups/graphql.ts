@@ -25,7 +25,7 @@ import {
   usersAt,
 } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import type { Place } from '../../platform/db/keyset.ts';
+import type { RowKey } from '../../platform/db/keyset.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
 import { accessUserGroupBy, visibleTo } from './access.ts';
 import { memberCounts, memberPages, memberships, subgroups } from './loaders.ts';
@@ -51,7 +51,9 @@ export const GROUP_NAME = 'Name: not blank, at most 100 characters, unique in th
 export const GROUP_DESCRIPTION = 'Description, at most 1,024 characters.';
 
 export const UserGroup = builder.prismaNode('UserGroup', {
-  description: 'A named set of users. There is one group for each role. Users can create others.',
+  description:
+    'A named set of users. For each role there is a role group: the users with this role or a higher one. ' +
+    'Users can create other groups.',
   ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'Id of the group in the REST API.' }),
@@ -214,7 +216,7 @@ const sortedGroups = (list: string, { orderBy, ...args }: GroupListArguments) =>
   return { list, orderBy: by, keyType: by.field === 'name' ? 'string' : 'number', args } as const;
 };
 
-const placeOf = (field: GroupField, group: Sortable): Place => ({ id: group.id, key: KEY_OF[field](group) });
+const rowKeyOf = (field: GroupField, group: Sortable): RowKey => ({ id: group.id, key: KEY_OF[field](group) });
 
 builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
   t.connection(
@@ -228,7 +230,7 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
       resolve: async ({ id }, { directOnly, ...args }, ctx) => {
         const sorted = sortedGroups('subgroups', args);
         const all = await subgroups(ctx, id, { direct: directOnly ?? false });
-        return sortedAmong(all, (group) => placeOf(sorted.orderBy.field, group), sorted, ctx);
+        return sortedAmong(all, (group) => rowKeyOf(sorted.orderBy.field, group), sorted, ctx);
       },
     },
     UserGroupConnection,

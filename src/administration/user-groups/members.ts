@@ -56,7 +56,12 @@ export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit)
 /**
  * Adds subgroups to a group, and removes subgroups from it. If one change is refused, none is made.
  *
- * @throws The errors of `updateGroupMembers`.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws ValidationError if nothing is given.
+ * @throws NotFoundError if the group, or a group to add or remove, does not exist.
+ * @throws ForbiddenError if the viewer lacks permission.
+ * @throws ConflictError if a group to add is already in the group, contains it or is deactivated, or a group to remove is not
+ *   in it.
  */
 export function updateSubgroups(
   ctx: Ctx,

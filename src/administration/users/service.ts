@@ -49,9 +49,10 @@ interface NewMember {
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws ForbiddenError if the viewer is not allowed to create users.
- * @throws ValidationError if address, name or password is invalid.
+ * @throws ValidationError if address, name or password is invalid, or the viewer's own password is wrong.
  * @throws ConflictError if the address is in use, or the name is in use and names must be unique.
- * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws PasswordRequiredError without the viewer's own password, in a session whose sign-in was more than ten minutes ago.
+ * @throws RateLimitHitError after 5 wrong passwords of the viewer within 30 minutes.
  */
 export async function createUser(ctx: Ctx, { email, fullName, password, currentPassword }: NewMember): Promise<User> {
   requireMayCreateUsers(ctx);
@@ -144,10 +145,13 @@ export interface UserEdit {
  * @throws UnauthorizedPrincipalError if the viewer is not an owner, and would change the role or address of an owner, or make
  *   the user an owner.
  * @throws NotFoundError if the user does not exist.
- * @throws ValidationError if name, role, address or profile data is invalid, or profile data is given for a bot.
+ * @throws ValidationError if name, role, address or profile data is invalid, if profile data is given for a bot, or if the
+ *   viewer's own password is wrong.
  * @throws ForbiddenError if the viewer is not allowed to change addresses.
  * @throws ConflictError if the name or address is in use, or if the user is the only owner and would lose the role.
- * @throws PasswordRequiredError and the other errors of `requireProof` if the role or address is given.
+ * @throws PasswordRequiredError if the role or address is given without the viewer's own password, in a session whose sign-in
+ *   was more than ten minutes ago.
+ * @throws RateLimitHitError after 5 wrong passwords of the viewer within 30 minutes.
  */
 export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit): Promise<User> {
   requireAdministrator(ctx);

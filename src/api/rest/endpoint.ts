@@ -75,7 +75,7 @@ interface Description {
    * the input and from the data that the change stores with the idempotency key. If `work.keyedChange` is set, the handler must
    * use it to make the change.
    */
-  readonly rendersFacts?: true;
+  readonly rendersStoredData?: true;
   /**
    * True for endpoints that spend most of their time waiting for an event. They bypass the fair limiter, so that an account can
    * have any number of such requests in progress.

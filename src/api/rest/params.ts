@@ -132,8 +132,8 @@ export type ParamsReader = (
 
 /**
  * Returns a function that reads the parameters of an endpoint. It checks them in the order in which they are declared, and
- * throws the first error: RequestVariableMissingError, RequestConfusingVarError or ValidationError. If the files are not those that
- * the endpoint accepts, throws a BadRequestError.
+ * throws the first error: RequestVariableMissingError, RequestConfusingVarError or ValidationError. It throws BadRequestError
+ * if the request has a file that the endpoint does not accept, or not exactly one file where one is required.
  *
  * @param slots Names of the path parameters, in the order of the path.
  */
@@ -226,8 +226,8 @@ function wellFormed(_key: string, value: unknown): unknown {
 }
 
 /**
- * Replaces lone surrogates like `wellFormed`. Also replaces `7.0` and `1e2` by NaN, which fails every type: they are not
- * integers, but `JSON.parse` returns 7 and 100.
+ * Reviver for the JSON of a parameter without fractions. Replaces lone surrogates by U+FFFD. Also replaces `7.0` and `1e2` by
+ * NaN, which fails every type: they are not integers, but `JSON.parse` returns 7 and 100.
  */
 function wellFormedIntegers(key: string, value: unknown, context?: { source?: string }): unknown {
   if (!Number.isInteger(value)) return wellFormed(key, value);

@@ -185,7 +185,10 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
  * Counts a request although its body could not be read. Like any other request, it counts towards the limit of the account or
  * IP address. Then throws `error`, the error of the body.
  *
- * @throws RateLimitHitError if no budget is left; an error of `identify` if the credentials are invalid; otherwise `error`.
+ * @throws RateLimitHitError if no budget is left.
+ * @throws UnauthorizedError, InvalidApiKeyError, OrganizationDeactivatedError, UserDeactivatedError or
+ *   NonexistentSubdomainError if the sender cannot be authenticated.
+ * @throws `error` otherwise.
  */
 async function countUnread(
   app: App,
@@ -247,7 +250,7 @@ async function run(
             app.work,
             idempotencyKey({ app, viewer }, key, [endpoint.method, template, inSlots, [...sent].sort(), form.files]),
             (work) => endpoint.handle({ ...ctx, work }, values, http),
-            { rendersFacts: endpoint.rendersFacts === true },
+            { rendersStoredData: endpoint.rendersStoredData === true },
           );
     check?.(answer);
     return envelope(answer, ignored, reply);

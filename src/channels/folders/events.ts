@@ -47,7 +47,7 @@ export const channelFolderUpdated = defineEvent(
   },
 );
 
-/** Data of the event projection for an updated folder. */
+/** Data of an event about an updated folder, for its GraphQL fields. */
 export interface ProjectedFolder {
   readonly id: number;
   /** The folder after the change. Undefined if the event contains only the id. */

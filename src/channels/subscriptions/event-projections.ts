@@ -23,9 +23,10 @@ const withoutChannel = new EventProjection<ProjectedSubscription>('ChannelSubscr
 const channelOf = ({ channel }: ProjectedSubscription) => channel;
 
 /**
- * Returns the event projection of a subscription with its channel. The channel's `ownSubscription` is this subscription.
+ * Returns the event projection (the fields that an event alone provides) of a subscription: its settings, and its channel with
+ * the fields in `known`. The channel's `ownSubscription` is this subscription.
  *
- * @param known Event projection fields of the channel, as far as the event contains them.
+ * @param known Event projection fields of the channel.
  */
 function withChannel(known: typeof knownOfChannelBefore): EventProjection<ProjectedSubscription> {
   const channel = new EventProjection<ProjectedSubscription>(
@@ -40,20 +41,24 @@ function withChannel(known: typeof knownOfChannelBefore): EventProjection<Projec
   );
 }
 
-const subscriptionFacts = withChannel(knownOfChannel);
+const subscriptionProjection = withChannel(knownOfChannel);
 
-/** Event projection of a subscription, for events of previous versions, which did not contain the whole channel. */
-const earlyFacts = withChannel(knownOfChannelBefore);
+/** Event projection of a subscription, for events of previous versions, which lack some fields of the channel. */
+const earlySubscriptionProjection = withChannel(knownOfChannelBefore);
 
-/** Returns the event projection of the viewer's new subscriptions. */
+/** Returns the event projection of the viewer's new subscriptions: their settings and channels. */
 export const projectionOf = ({
   facts,
 }: {
   readonly facts: ProjectedSubscriptions;
 }): EventProjection<ProjectedSubscription> =>
-  facts.subscriptions.every(({ channel }) => channel.row !== undefined) ? subscriptionFacts : earlyFacts;
+  facts.subscriptions.every(({ channel }) => channel.row !== undefined)
+    ? subscriptionProjection
+    : earlySubscriptionProjection;
 
-/** Event projection of a channel to which the viewer is no longer subscribed. */
+/**
+ * Event projection of a channel to which the viewer is no longer subscribed: its ids, its name, and null as `ownSubscription`.
+ */
 export const leftChannel = new EventProjection<ProjectedLeft['channels'][number]>(
   'Channel',
   { idOf: (channel) => channel.stream_id },
@@ -84,6 +89,9 @@ const changes = new Map(
 );
 const idOnly = new EventProjection('ChannelSubscription', identity, {});
 
-/** Returns the event projection of a subscription after a change of one setting. */
+/**
+ * Returns the event projection of a subscription after a change of one setting: its id, this setting, and the ids of its
+ * channel.
+ */
 export const changedSubscription = ({ facts }: { readonly facts: ProjectedSubscriptionUpdate }) =>
   changes.get(facts.property) ?? idOnly;

@@ -29,7 +29,7 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
 });
 
 const OUTCOME_CHANNEL = 'The channel. Null if the change made it invisible to the viewer.';
-const NAMED = 'Contains only users that the request names, so at most as many.';
+const NAMED = 'Contains only users whom the request names, each at most once.';
 
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
   description: 'Result of a subscription to one channel.',

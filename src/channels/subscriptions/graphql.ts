@@ -77,7 +77,10 @@ nodeByText('ChannelSubscription', async (ctx, text) => {
   return isOwn ? ownSubscriptions(ctx).load(Number(channelId)) : null;
 });
 
-/** Returns whether the viewer can subscribe to the channel. This requires content access. */
+/**
+ * Returns whether the viewer can subscribe to the channel: whether they can read its messages. True if they are already
+ * subscribed.
+ */
 async function maySubscribe(ctx: GraphQLContext, channel: ChannelRow): Promise<boolean> {
   const isSubscribed = (await ownSubscriptions(ctx).load(channel.id)) !== null;
   return readsChannel(await viewerAsActor(ctx), channel, isSubscribed);

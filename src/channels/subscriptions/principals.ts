@@ -16,7 +16,7 @@ export type Principals = readonly (number | string)[];
  * Returns the users whose subscriptions a request changes, ascending by id. Returns the viewer if `principals` is absent or
  * empty.
  *
- * @param parameter Parameter with the users.
+ * @param parameter Name of the parameter with the users, for errors.
  * @throws NotFoundError if a user does not exist, or has an email address that the viewer cannot see.
  * @throws ConflictError if a user is deactivated.
  */
@@ -34,7 +34,13 @@ export function accessPrincipals(
 /** Row id that no user has. */
 const NO_USER = 0;
 
-/** Returns the users with these ids or email addresses, ascending by id. Throws the errors of `accessPrincipals`. */
+/**
+ * Returns the users with these ids or email addresses, ascending by id.
+ *
+ * @param parameter Name of the parameter with the users, for errors.
+ * @throws NotFoundError if a user does not exist, or has an email address that the viewer cannot see.
+ * @throws ConflictError if a user is deactivated.
+ */
 export async function accessUsers(
   tx: Tx,
   { organizationId, viewer }: Ctx,

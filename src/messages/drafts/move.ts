@@ -6,11 +6,14 @@ import type { Tx } from '../../platform/db/client.ts';
 import { draftUpdated } from './events.ts';
 
 /**
- * Maximum number of drafts that are moved with a topic. Each moved draft causes an event. Other changes of the organization
- * wait until all of these events are logged.
+ * Maximum number of drafts that are moved with a topic. The drafts that were edited last are moved; others keep the old topic.
+ * Each moved draft causes an event. Other changes of the organization wait until all of these events are logged.
  */
 const MAX_DRAFTS = 1_000;
-/** Maximum number of one author's drafts that are moved with a topic. The drafts that were edited last are moved. */
+/**
+ * Maximum number of one author's drafts that are moved with a topic. The drafts that were edited last are moved; others keep
+ * the old topic.
+ */
 const MAX_OF_AUTHOR = 20;
 
 /** Old and new location of a topic whose messages were all moved. Both topic names were normalized by `topicNamed`. */

@@ -11,10 +11,11 @@ import { receivedBy } from '../access.ts';
 import { clearTopicPolicies } from '../topic-policies/service.ts';
 import { deleteMessages } from './delete.ts';
 
-/** Time after which a request stops deleting, in milliseconds. */
+/** Time after which a request stops deleting, in milliseconds. Another request must then continue. */
 const BUDGET_MS = 50_000;
 /**
- * Maximum number of messages per transaction. It is small, because other changes in the organization wait for the transaction.
+ * Maximum number of messages per transaction. Further messages are deleted in the next transaction. The number is small,
+ * because other changes in the organization wait for the transaction.
  */
 const BATCH = 100;
 

@@ -47,7 +47,8 @@ export interface MessageEdit {
  * @throws ValidationError if nothing changes, the changes cannot be combined, or the new content or topic is invalid.
  * @throws ExpectationMismatchError if the content differs from the content that the client edited.
  * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
- * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as for sending a message.
+ * @throws TopicPolicyError if the policy of the target channel forbids the topic.
+ * @throws WildcardMentionNotAllowedError if the new content has a wildcard mention that the viewer is not permitted to use.
  */
 export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEdit): Promise<void> {
   const { propagateMode: mode, channelId } = edit;
@@ -98,7 +99,9 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
  * Checks an edit, except for the permissions and time limits of a move. Runs the checks in the order of the API specification.
  * Returns the edit without the values that would change nothing.
  *
- * @throws ForbiddenError, ValidationError, ExpectationMismatchError if a check fails.
+ * @throws ForbiddenError if the viewer cannot edit the content.
+ * @throws ValidationError if nothing changes, the changes cannot be combined, or the name of the topic is not allowed.
+ * @throws ExpectationMismatchError if the content differs from the content that the client edited.
  */
 function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now: Date): RequestedEdit {
   if (edit.content !== undefined) requireMayEditContent(viewer, message, now);
@@ -172,7 +175,7 @@ function requireSomething(
  * Checks the name of the target topic.
  *
  * @param before Name of the current topic. If the new name only adds or removes the prefix of resolved topics, it may contain
- * unreadable characters.
+ *   unreadable characters.
  * @throws ValidationError if the name is not allowed.
  */
 function requireTopicName({ organization }: Viewer, name: string, before: string): void {

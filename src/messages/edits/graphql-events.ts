@@ -31,14 +31,17 @@ const outdatedTopics = (channelIds: readonly number[]) => [
 
 const isEditKnown = ({ message, content }: RecipientUpdate): boolean => message !== undefined && content !== null;
 
-/** Returns the event projection of the edited or moved message to which the `id` of an event refers. */
+/**
+ * Returns the event projection (the fields that an event alone provides) of the message to which the `id` of an event refers:
+ * the fields of an edited message, or those of a moved message.
+ */
 function projectionOfUpdated({ facts }: UpdateSource): EventProjection {
   return isEditKnown(facts) ? editProjection(facts) : projectionOfMoved(facts);
 }
 
 /**
- * Returns the event projection of a moved message, with its new location. If the event is not about a move, the projection has
- * only the message id.
+ * Returns the event projection of a moved message: its new location. If the event is not about a move, the projection has only
+ * the ids of the message.
  */
 function projectionOfMoved({ move }: RecipientUpdate): EventProjection {
   if (move === null) return messageReference;
@@ -48,20 +51,23 @@ function projectionOfMoved({ move }: RecipientUpdate): EventProjection {
 }
 
 /**
- * Returns the event projection that applies to each message in the event's list of messages. All messages of a move share one
- * projection.
+ * Returns the event projection of each message in the event's list of messages: its new location or, if the event is not about
+ * a move, its edited fields. All messages of a move share one projection.
  */
 const projectionOfEach = (source: UpdateSource): EventProjection =>
   source.facts.move === null ? projectionOfUpdated(source) : projectionOfMoved(source.facts);
 
 /**
- * Returns the event projection of the previous channel. Recipients can read the messages in the target channel, but some may
- * not be able to see the source channel.
+ * Returns the event projection of the previous channel: its ids and name. If the channel changed, the projection has no fields,
+ * because some recipients may not be able to see the source channel.
  */
 const projectionOfOrigChannel = ({ facts: { move } }: UpdateSource) =>
   move === null || move.channelId === null ? namedChannel : channelToBeSeen;
 
-/** Event projection of the topic from which messages were moved. Not all recipients of the event can see it. */
+/**
+ * Event projection of the topic from which messages were moved. It has no fields, because not all recipients of the event can
+ * see the topic.
+ */
 const topicToBeSeen = new EventProjection<NamedTopic>('Topic', { idOf: topicId, isSeen: false }, {});
 
 /** Returns the topic from which an event moved messages. Null if it moved none. */
@@ -188,8 +194,8 @@ eventType<DeleteBody, ProjectedDeletion>(
     messageIds: t.idList({
       ...refersTo('Message'),
       description:
-        'Ids of the deleted messages, in the order in which they were sent. Clients without the capability ' +
-        '`bulkMessageDeletion` receive one event per message.',
+        'Ids of the deleted messages, in the order in which they were sent. Queues that were registered ' +
+        'over REST without the client capability `bulk_message_deletion` receive one event per message.',
       resolve: ({ event }) => event.message_ids ?? [event.message_id ?? 0],
     }),
     channel: t.field({

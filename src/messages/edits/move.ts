@@ -42,7 +42,9 @@ interface MoveRequest {
  * the order of the API specification.
  *
  * @throws NotFoundError if the viewer cannot read the target channel, or if it is archived.
- * @throws ForbiddenError, TopicPolicyError, MoveMessagesTimeLimitExceededError if the move is not permitted.
+ * @throws ForbiddenError if the viewer lacks the permission to move the messages or to post in the target.
+ * @throws TopicPolicyError if the policy of the target channel forbids the topic.
+ * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
  */
 export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, now: Date): Promise<MessageMove | null> {
   const { message, ids, requested, mode } = asked;

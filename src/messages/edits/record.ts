@@ -28,8 +28,9 @@ const MERGED_SECONDS = 60;
 const MAX_MOVES = 100;
 
 /**
- * Maximum total size, in bytes, of the text and HTML that a message's history repeats because of moves. Each move in a history
- * repeats the whole text and HTML, so fewer moves of long messages are stored.
+ * Maximum total size, in bytes, of the text and HTML that a message's history repeats because of moves. Beyond it, the newest
+ * stored move is merged with the new one. Each move in a history repeats the whole text and HTML, so fewer moves of long
+ * messages are stored.
  */
 const MAX_MOVED_BYTES = 1_048_576;
 

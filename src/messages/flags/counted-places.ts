@@ -95,9 +95,9 @@ const FEW = Prisma.sql`16`;
 
 /**
  * Builds SQL for the number of messages in a scope, by any sender, with an id above `p.above`. Includes only messages that the
- * count worker has counted. Fewer than `FEW` messages are counted one by one. Otherwise, the result is the stored total minus the
- * number of messages up to `p.above`. The latter is the last stored count before `p.above`, plus the few messages between that
- * count and `p.above`.
+ * count worker has counted. Fewer than `FEW` messages are counted one by one. Otherwise, the result is the stored total minus
+ * the number of messages up to `p.above`. The latter is the last stored count before `p.above`, plus the few messages between
+ * that count and `p.above`.
  */
 export function countedAbove(organizationId: number, { key, stands, isIndexed }: CountScope): Prisma.Sql {
   const stays = Prisma.sql`m.channel_id IS NOT DISTINCT FROM m.sent_channel_id`;
@@ -125,12 +125,11 @@ export function countedAbove(organizationId: number, { key, stands, isIndexed }:
 
 /**
  * Builds a query of corrections to the result of `countedAbove`. Each row is a message, with the columns `n`, `is_unread`, and
- * `is_muted` of its channel.
- * `n` is the number to add to the count. It is 1 if the message is unread but `countedAbove` omits it, and -1 if `countedAbove`
- * includes it although it is read. It is 0 if the message is unread and included.
+ * `is_muted` of its channel. `n` is the number to add to the count. It is 1 if the message is unread but `countedAbove` omits
+ * it, and -1 if `countedAbove` includes it although it is read. It is 0 if the message is unread and included.
  *
  * @param base Table with the rows of `place` and the column `n`, the result of `countedAbove`. For rows whose `n` is 0, the
- * user's own messages are not subtracted, because nothing was counted.
+ *   user's own messages are not subtracted, because nothing was counted.
  */
 export function countedOtherwise({ organizationId, userId }: AnyHolder, base: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`m.id, m.channel_id, m.conversation_id, m.topic`;

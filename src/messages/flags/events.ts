@@ -70,7 +70,7 @@ export interface FlagsPayload {
 export type ProjectedFlags = Pick<FlagsPayload, 'places'>;
 
 /** Returns the part of a payload from which the GraphQL field `unreadChange` is answered. */
-const flagFacts = ({ places }: ProjectedFlags): ProjectedFlags => ({ ...(places !== undefined && { places }) });
+const unreadChangeData = ({ places }: ProjectedFlags): ProjectedFlags => ({ ...(places !== undefined && { places }) });
 
 /**
  * Returns the events for messages that now have the flag, with at most `MAX_PER_EVENT` messages per event.
@@ -99,7 +99,7 @@ const flagsAdded = defineEvent(
     ...(places !== undefined && { places }),
   }),
   {
-    facts: flagFacts,
+    facts: unreadChangeData,
     render: ({ operation, flag, messages, all }) => ({
       type: 'update_message_flags',
       op: 'add',
@@ -184,7 +184,7 @@ const flagsRemoved = defineEvent(
     empty_topic_name: emptyTopicName(organization),
   }),
   {
-    facts: flagFacts,
+    facts: unreadChangeData,
     render: ({ flag, messages, details, empty_topic_name }, { options }) => ({
       type: 'update_message_flags',
       op: 'remove',

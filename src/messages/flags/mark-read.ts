@@ -40,7 +40,7 @@ function placesIn(channelId: number, found: readonly UnreadInTopic[]): ReadonlyM
  * @param topic Name of the topic. Letter case and Unicode form do not matter. Also accepts every name of the empty topic.
  * @returns Ids of the messages that were unread.
  * @throws NotFoundError if the viewer cannot read the channel, if the name contains a null byte, or if the viewer received no
- * message in the topic. The last condition does not apply to the empty topic.
+ *   message in the topic. The last condition does not apply to the empty topic.
  */
 export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string): Promise<readonly number[]> {
   refuseNullBytes('topic_name', topic);
@@ -127,7 +127,7 @@ async function readConversation(tx: Tx, holder: Holder, conversationId: number, 
  * more, several short transactions are used. Each of them emits events with the messages that became read.
  */
 const MAX_EXCEPTIONS_AT_ONCE = 5_000;
-/** Maximum time for one call that marks all messages as read, in seconds. */
+/** Maximum time for one call that marks all messages as read, in seconds. Afterwards, another call must continue. */
 export const MAX_SECONDS = 50;
 
 /**

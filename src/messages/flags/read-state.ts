@@ -25,7 +25,10 @@ export async function lockReaders(tx: Tx, organizationId: number, userIds: reado
  * cause a run with each message.
  */
 const MAX_EXCEPTIONS = 64;
-/** Maximum number of messages that are examined to find the best position of a read mark. Examining them takes some 50 ms. */
+/**
+ * Maximum number of messages after the read mark that are examined to find its best position. The mark is not moved beyond
+ * them. Examining them takes some 50 ms.
+ */
 const MAX_SPAN = 20_000;
 
 /**

@@ -4,7 +4,7 @@ import { USER_SETTINGS } from '../../access/user-settings.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import { isUserWithin, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { type Place, type PlaceRow, placeOf } from '../../platform/db/keyset.ts';
+import { type FetchedRowKey, type RowKey, rowKeyOf } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { ForbiddenError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
@@ -66,8 +66,8 @@ export async function readReceiptPages(
   organizationId: number,
   messageIds: readonly number[],
   page: UserPage,
-): Promise<(messageId: number) => readonly Place[]> {
-  const rows = await readRows<PlaceRow & { readonly message_id: bigint }>(
+): Promise<(messageId: number) => readonly RowKey[]> {
+  const rows = await readRows<FetchedRowKey & { readonly message_id: bigint }>(
     db,
     Prisma.sql`
     SELECT m.id AS message_id, page.id, page.key FROM message m
@@ -79,7 +79,7 @@ export async function readReceiptPages(
     WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...messageIds]}::bigint[]) ORDER BY page.place`,
   );
   const pages = Map.groupBy(rows, ({ message_id }) => Number(message_id));
-  return (id) => (pages.get(id) ?? []).map(placeOf);
+  return (id) => (pages.get(id) ?? []).map(rowKeyOf);
 }
 
 /** Counts, with one query, the users who have read each message. Returns a function from a message id to the count. */

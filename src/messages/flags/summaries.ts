@@ -3,7 +3,10 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import type { Holder } from './read-state.ts';
 
-/** Maximum number of starred messages, and maximum number of conversations, in the initial state of an event queue. */
+/**
+ * Maximum number of starred messages, and maximum number of conversations, in the initial state of an event queue. Older ones
+ * are omitted.
+ */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
 /** Reads the ids of the user's newest starred messages, ascending. At most `MAX_STARRED`. */

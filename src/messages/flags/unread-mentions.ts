@@ -7,8 +7,9 @@ import type { AnyHolder } from './unread.ts';
 import { ofEach } from './unread-counts.ts';
 
 /**
- * Maximum number of messages that are examined for mentions, newest first. One such limit applies to the messages that mention
- * the user. Another applies, in each channel and conversation, to the messages that mention all members.
+ * Maximum number of messages that are examined for mentions, newest first. Older messages are not counted as mentions. One such
+ * limit applies to the messages that mention the user. Another applies, in each channel and conversation, to the messages that
+ * mention all members.
  */
 export const MAX_MENTIONS = 1_000;
 

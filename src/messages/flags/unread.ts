@@ -54,7 +54,7 @@ interface Window {
  * not know the marks.
  *
  * @param place Channel or topic to which the result is restricted. Absent: all direct messages, and the channels that are not
- * archived and to which the user is subscribed.
+ *   archived and to which the user is subscribed.
  * @param window Range of ids to which the result is restricted.
  */
 export function unreadMessages(

@@ -32,7 +32,7 @@ const FIXED_FLAGS = [
   'historical',
 ];
 
-/** Maximum number of messages whose flags one request can change. */
+/** Maximum number of messages whose flags one request can change. Larger requests are refused with `ValidationError`. */
 const MAX_MESSAGES = 5_000;
 
 /**
@@ -71,8 +71,8 @@ export interface FlagsChanged {
  * messages that the viewer did not receive can be flagged too. Channel messages become unread only if the viewer is subscribed.
  *
  * @throws ValidationError if there are more than 5,000 messages.
- * @throws NotFoundError if a message does not exist. Also if the viewer has no access to it. Access means that the viewer can read
- * the message or, unless the change adds stars, received it in its current channel.
+ * @throws NotFoundError if a message does not exist. Also if the viewer has no access to it. Access means that the viewer can
+ *   read the message or, unless the change adds stars, received it in its current channel.
  * @throws TotalReachedError if the viewer would have more than 100,000 starred messages.
  */
 export async function updateFlags(ctx: Ctx, messageIds: readonly number[], change: FlagChange): Promise<FlagsChanged> {
@@ -90,7 +90,7 @@ export async function updateFlags(ctx: Ctx, messageIds: readonly number[], chang
   });
 }
 
-/** A narrow, an anchor, and the numbers of messages before and after the anchor. */
+/** A narrow (message filter), an anchor, and the numbers of messages before and after the anchor. */
 export interface NarrowRange extends Range {
   readonly narrow: readonly NarrowTerm[];
 }
@@ -102,7 +102,8 @@ export interface NarrowChanged extends FlagsChanged {
 }
 
 /**
- * Adds or removes a flag of the messages of a narrow around an anchor, like `updateFlags`.
+ * Adds a flag of the viewer to the messages of a narrow around an anchor, or removes it, and notifies the viewer's clients of
+ * the messages that changed. Channel messages become unread only if the viewer is subscribed.
  *
  * @throws BadNarrowError if the narrow is invalid.
  * @throws ValidationError if `numBefore` or `numAfter` is negative, or if their sum is more than 5,000.
@@ -236,7 +237,7 @@ interface FlaggedMessage extends FlaggedPlace {
  *
  * @param lockedChannels Locked channels. If given, the viewer must be able to read all of the messages.
  * @throws NotFoundError for the first message that does not exist or to which the viewer has no access. The error does not
- * depend on which of the two is true.
+ *   depend on which of the two is true.
  */
 async function requireMessages(
   tx: Tx,

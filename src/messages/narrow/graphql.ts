@@ -79,7 +79,7 @@ const NarrowTerms = builder.inputType('MessageNarrowTermsInput', {
   fields: narrowFields,
 });
 
-/** GraphQL input for a narrow, which filters a list of messages. */
+/** GraphQL input for a narrow (message filter) of a list of messages. */
 export const MessageNarrow = builder.inputType('MessageNarrowInput', {
   description:
     'Filter for messages. A message must meet all conditions. With `channel`, `channels` or `topic`, all ' +
@@ -155,8 +155,7 @@ function termsOf({ channel, ...fields }: typeof NarrowTerms.$inferInput, negated
 
 errorType(
   BadNarrowError,
-  'The narrow (the filter for messages) refers to an object that does not exist, or has a value that no ' +
-    'message can match.',
+  'The narrow (message filter) refers to an object that does not exist, or has a value that no message can match.',
   (t) => ({
     description: t.string({
       description: 'Error message for users: the problem with the narrow.',

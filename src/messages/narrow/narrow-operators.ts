@@ -36,7 +36,7 @@ interface Owner {
 
 const ownerOf = ({ id, organization }: Ctx['viewer']): Owner => ({ organizationId: organization.id, userId: id });
 
-/** Compiled form of a term of a narrow, before negation. Its SQL conditions never evaluate to null. */
+/** Compiled form of a term of a narrow (message filter), before negation. Its SQL conditions never evaluate to null. */
 export interface Meaning {
   /**
    * Builds the SQL condition that the channel or conversation of a message matches the term. If the condition is false, the

@@ -17,9 +17,9 @@ const NOWHERE = sql`NULL::int`;
 const ID = sql`m.id`;
 
 /**
- * Returns the sources of a narrow's messages. Each source reads messages through an index. So the cost does not depend on the
- * number of stored messages. It depends on the number of requested messages, and on the number of channels and conversations
- * that can contain them.
+ * Returns the sources of the messages of a narrow (message filter). Each source reads messages through an index. So the cost
+ * does not depend on the number of stored messages. It depends on the number of requested messages, and on the number of
+ * channels and conversations that can contain them.
  */
 export function sourcesOf(narrow: CompiledNarrow): Sources {
   const lead = bestLead(narrow);

@@ -4,13 +4,14 @@ import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
 /**
  * Maximum number of messages that one transaction deletes. Also the maximum number of copies of deleted messages, and of stored
- * responses, that it deletes. Other changes of the organization wait for the transaction.
+ * responses, that it deletes. Further ones are deleted by the next transaction. Other changes of the organization wait for the
+ * transaction.
  */
 export const BATCH = 100;
 /**
  * Maximum number of oldest messages that one query compares with their retention limit: for each channel, and for all direct
  * messages. The oldest messages are those with the lowest ids. Ids ascend with time, except for clock skew and times that were
- * changed in the database.
+ * changed in the database. Later messages are compared once the oldest ones are deleted.
  */
 const WINDOW = { channel: 100, direct: 1_000 };
 /**
@@ -105,7 +106,7 @@ export async function expiredMessages(
 
 /** The messages in a range of ids that exceed their retention limit. */
 export interface ExpiredRange {
-  /** Messages that exceed their limit, ascending by id. At most `BATCH`. */
+  /** Messages that exceed their limit, ascending by id. At most `BATCH`; the range then ends at the last of them. */
   readonly expired: readonly Expired[];
   /** Id of the last message in the range. Null if the range contains no message. */
   readonly last: number | null;
@@ -185,7 +186,7 @@ export interface ExpiredCopy {
 
 /**
  * Reads copies of those deleted messages of an organization that were sent longer ago than the retention limit of their channel
- * or organization. At most `BATCH`.
+ * or organization. Returns at most `BATCH` of them; the next call returns further ones.
  */
 export async function expiredCopies(
   db: Pick<Tx, '$queryRaw'>,
@@ -212,7 +213,7 @@ export async function expiredCopies(
 /**
  * Erases those stored responses of an organization that are older than its shortest retention limit, at most `BATCH`. The
  * shortest limit applies because a response can contain the text of messages of any channel. The idempotency keys stay, so that
- * a repeated request makes no second change. Facts of sent messages stay as well: they contain ids only.
+ * a repeated request makes no second change. Stored ids of sent messages, from which responses are rendered, stay as well.
  *
  * @returns Number of erased responses.
  */

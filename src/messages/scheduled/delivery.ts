@@ -43,7 +43,7 @@ export interface QueueState {
  * message is sent once or not at all, even if the node is killed.
  *
  * @returns Number of messages delivered or marked as failed. The remaining messages are locked by another node, are no longer
- * scheduled, or wait for an earlier message of the owner.
+ *   scheduled, or wait for an earlier message of the owner.
  * @throws RequestTimeoutError if the database is unavailable. All messages remain scheduled.
  */
 export async function deliverInOrder(app: App, due: readonly Due[], queueState: QueueState): Promise<number> {

@@ -23,14 +23,14 @@ export interface Claimed {
 }
 
 /**
- * Maximum number of one owner's messages that one transaction delivers. Other senders in the organization wait for this
- * transaction.
+ * Maximum number of one owner's messages that one transaction delivers. Further messages are delivered by the next transaction.
+ * Other senders in the organization wait for this transaction.
  */
 export const MAX_BATCH_SIZE = 16;
 /**
  * `MAX_DUE` is the maximum number of due messages that one query reads. Delivering so many takes several seconds.
  * `MAX_DUE_PER_ORGANIZATION` is the maximum number for one organization. It is enough for a full transaction of each of four
- * owners.
+ * owners. Further messages are read by the next query.
  */
 const MAX_DUE = 400;
 const MAX_DUE_PER_ORGANIZATION = 4 * MAX_BATCH_SIZE;

@@ -56,7 +56,7 @@ export function normalContent(content: string): string {
  *
  * @param source The result of `normalContent`.
  * @throws ValidationError if the content exceeds the limits of rendering, or if its HTML shows nothing, for example for `**`
- * around a zero-width space.
+ *   around a zero-width space.
  */
 export async function renderContent(
   db: Pick<Tx, 'userGroup' | '$queryRaw'>,

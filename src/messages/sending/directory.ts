@@ -162,9 +162,9 @@ async function loadChannels(
 }
 
 /**
- * Maximum number of messages of a topic, newest first, that are examined to find the last one that the author can read. The
- * limit is needed for protected histories: a text can link to hundreds of topics, each with a long history that the author
- * cannot read.
+ * Maximum number of messages of a topic, newest first, that are examined to find the last one that the author can read. If the
+ * author can read none of them, links to the topic lead to no message. The limit is needed for protected histories: a text can
+ * link to hundreds of topics, each with a long history that the author cannot read.
  */
 const MAX_LOOKED_AT = 100;
 

@@ -108,7 +108,7 @@ mutation('sendMessage', {
       description: "The viewer's new visibility policy for the topic. Null if sending did not change it.",
     },
   }),
-  rendersFacts: true,
+  rendersStoredData: true,
   resolve: async (ctx, { to, content, readBySender, queueId, localId }) => {
     const sent = await sendMessage(ctx, {
       ...(await placeIn(ctx, to)),

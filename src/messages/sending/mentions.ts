@@ -125,7 +125,7 @@ export interface Named {
  * Channel wildcards are not expanded.
  *
  * @throws WildcardMentionNotAllowedError if the content has a wildcard mention that requires a permission.
- * @throws BadRequestError if the content mentions a group that the sender cannot mention.
+ * @throws ForbiddenError if the content mentions a group that the sender cannot mention.
  */
 export async function whoIsMentioned(
   db: MentionDb,

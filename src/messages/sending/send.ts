@@ -63,11 +63,12 @@ export interface SentMessage {
  * number of subscribers. If the response of the statement is lost, the message is looked up by a random token. So an
  * acknowledged message was sent exactly once.
  *
- * @throws The errors of `prepareMessage`.
+ * @throws ValidationError, NotFoundError, ConflictError, ForbiddenError, ChannelDoesNotExistError, TopicPolicyError or
+ *   WildcardMentionNotAllowedError if `prepareMessage` refuses the message.
  * @throws UserDeactivatedError, OrganizationDeactivatedError if the user or organization was deactivated after the request was
- * authenticated.
+ *   authenticated.
  * @throws RequestTimeoutError if the database could not accept the message in time. Nothing was sent, unless the error says
- * that the message may have been sent.
+ *   that the message may have been sent.
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { work } = ctx;
@@ -113,7 +114,7 @@ const StoredResponse = z.object({
  * response. If the request is repeated, only this data is used.
  */
 async function sendUnderKey(ctx: Ctx, app: App, input: NewMessage, change: KeyedChange): Promise<SentMessage> {
-  const stored = change.facts ?? (await makeUnderKey(ctx, app, input, change));
+  const stored = change.storedData ?? (await makeUnderKey(ctx, app, input, change));
   const { id, position, newPolicy } = StoredResponse.parse(stored);
   noteCommittedAt(position);
   return { id, newPolicy };
@@ -127,7 +128,7 @@ async function makeUnderKey(ctx: Ctx, app: App, input: NewMessage, change: Keyed
   return change.make(async (kept) => {
     const written = await writeSurely(app, { ...message, kept }, () => change.doubt());
     if (written !== undefined) publishCommitted(ctx, written.events);
-    return written?.facts;
+    return written?.storedData;
   });
 }
 
@@ -185,7 +186,7 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   });
 }
 
-/** Maximum time, in milliseconds, for which `confirm` repeats its attempts. */
+/** Maximum time, in milliseconds, for which `confirm` repeats its attempts. Afterwards it throws RequestTimeoutError. */
 const CONFIRMATION_MS = 10_000;
 
 /**
@@ -294,7 +295,10 @@ export async function prepareMessage(
   };
 }
 
-/** Maximum length of `queueId` and `localId`, in code points. Queue ids and the local ids of known clients are shorter. */
+/**
+ * Maximum length of `queueId` and `localId`, in code points. Longer ones are refused with `ValidationError`. Queue ids and the
+ * local ids of known clients are shorter.
+ */
 const MAX_LOCAL_LENGTH = 100;
 
 /**

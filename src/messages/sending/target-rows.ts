@@ -33,7 +33,10 @@ interface TargetRequest {
   readonly topic: string;
 }
 
-/** Maximum number of targets in one query. Usually far fewer are requested in one turn of the event loop. */
+/**
+ * Maximum number of targets in one query. Further targets are read by further queries. Usually far fewer are requested in one
+ * turn of the event loop.
+ */
 const MAX_TARGETS = 100;
 
 /** `byId` reads targets by channel id, `byName` by channel name, ignoring case. */

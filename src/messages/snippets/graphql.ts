@@ -17,7 +17,7 @@ import type { ListedRows } from '../../platform/db/places.ts';
 import type { ProjectedSnippet } from './events.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 
-/** Event projection of a snippet: the GraphQL fields that are computed from the event alone. */
+/** Event projection (the fields that an event alone provides) of a snippet: all its fields. */
 const snippetProjection = new EventProjection<ProjectedSnippet>(
   'SavedSnippet',
   { idOf: ({ id }) => id },

@@ -42,9 +42,10 @@ export interface TopicVisibility extends TopicKey {
  * Sets the viewer's visibility policy for a topic and notifies the viewer's clients. The topic need not have messages. In a
  * channel that the viewer cannot read, only an existing policy can be removed, by setting `INHERITED`.
  *
- * @param visibility `topic` has at most 60 code points.
+ * @param topic Name of the topic, at most 60 code points.
  * @returns The policy that was set, with the stored name of the topic.
- * @throws NotFoundError if the channel does not exist or cannot be read by the viewer.
+ * @throws NotFoundError if the channel does not exist. Also if the viewer cannot read it, unless the call removes an existing
+ *   policy.
  * @throws ValidationError if the topic is too long.
  * @throws TotalReachedError if the viewer would have policies for more than 10,000 topics.
  */
@@ -119,7 +120,7 @@ export async function setAutomaticPolicy(
  * Sets a user's visibility policy for a topic in the caller's transaction, and notifies the user's clients. The caller checks
  * access.
  *
- * @param visibility `topic` was normalized by `topicNamed`.
+ * @param topic Name of the topic, normalized by `topicNamed`.
  * @returns Whether the policy changed. If not, no event is sent.
  */
 async function setTopicPolicy(

@@ -30,6 +30,7 @@ import { Message } from '../graphql.ts';
 import { MessageConnection } from '../graphql-matches.ts';
 import {
   ANCHOR_COST,
+  ANCHOR_COSTS,
   idsPage,
   NEWEST_COUNTED,
   narrowIn,
@@ -161,8 +162,8 @@ export async function topicAt(
 }
 
 /**
- * Loads a topic like `topicAt`, or a former topic: one without messages that the viewer can read, whose messages were all moved
- * to a topic that the viewer can read.
+ * Loads the topic with the given name in a channel, also if all of its messages were moved to a topic that the viewer can read.
+ * Null if it has neither messages that the viewer can read nor such moved messages.
  */
 async function topicOrFormer(ctx: GraphQLContext, channelId: number, name: string): Promise<TopicSource | null> {
   const topic = await topicAt(ctx, channelId, name);
@@ -171,7 +172,11 @@ async function topicOrFormer(ctx: GraphQLContext, channelId: number, name: strin
   return move === null ? null : { channelId, name: move.name };
 }
 
-/** Loads a topic like `topicOrFormer`, by a name as a client writes it. */
+/**
+ * Loads the topic with a name as a client writes it: not trimmed, perhaps a placeholder name of the empty topic. Also finds a
+ * topic whose messages were all moved to a topic that the viewer can read. Null if there is no such topic, or the name contains
+ * a null byte.
+ */
 function topicWritten(ctx: GraphQLContext, channelId: number, name: string): Promise<TopicSource | null> {
   if (name.includes('\0')) return Promise.resolve(null);
   return topicOrFormer(ctx, channelId, topicNamed(signedIn(ctx).viewer.organization, name.trim()));
@@ -181,7 +186,7 @@ builder.objectField(Topic, 'messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: `Messages of the topic that the viewer can read. ${TIMELINE} The field adds ${ANCHOR_COST} to the cost.`,
+      description: `Messages of the topic that the viewer can read. ${TIMELINE} ${ANCHOR_COSTS}`,
       args: timelineArgs(t),
       complexity: (args) => timelineComplexity(args, ANCHOR_COST),
       resolve: ({ channelId, name }, args, ctx) => {
@@ -200,7 +205,9 @@ nodeByText('Topic', async (ctx, text) => {
   return named === undefined ? null : topicOrFormer(ctx, named.channelId, named.name);
 });
 
-const ABSENT = 'Null if it has no message that the viewer can read, unless `movedTo` leads to such messages.';
+const ABSENT =
+  'If all its messages were moved, the former topic, whose `movedTo` is the topic that they are in now. ' +
+  'Null if the viewer can read neither a message of the topic nor a moved one.';
 
 builder.queryField('topic', (t) =>
   t.field({
@@ -309,7 +316,10 @@ const termsFor = ({ is, not }: typeof TopicFilter.$inferInput): NarrowTerm[] => 
   ...(not ?? []).map((operand) => ({ operator: 'is', operand, negated: true })),
 ];
 
-/** Additional complexity of the topics of all channels, because they are computed from many messages. */
+/**
+ * Additional complexity (cost in the limit on GraphQL operations) of the topics of all channels, because they are computed from
+ * many messages.
+ */
 const RECENT_COST = 50;
 
 builder.queryField('topics', (t) =>
@@ -318,7 +328,7 @@ builder.queryField('topics', (t) =>
       type: Topic,
       description:
         `Topics of all channels. Contains only topics of the newest ${MAX_RECENT.toLocaleString('en')} channel ` +
-        `messages that the viewer received and that match the filter. The field adds ${RECENT_COST} to the cost.`,
+        `messages that the viewer received and that match the filter. The field adds ${RECENT_COST} to \`RateLimit.cost\`.`,
       args: {
         filter: t.arg({ type: TopicFilter, required: false, description: 'Filter. Absent: all topics.' }),
         orderBy: t.arg({

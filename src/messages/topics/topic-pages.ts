@@ -7,7 +7,7 @@ import {
   inOrder,
   isWithin,
   type Keyset,
-  type Place,
+  type RowKey,
   type SortColumn,
 } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
@@ -83,7 +83,7 @@ export async function readTopics(
 }
 
 /** A topic with its position in a sorted list. */
-export interface PlacedTopic extends Topic, Place {}
+export interface PlacedTopic extends Topic, RowKey {}
 
 interface TopicRow {
   readonly channel_id: number;
@@ -143,7 +143,7 @@ function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: Topic
  *
  * @param channels Query of the channels' `id`s.
  * @param last Query of `channel_id`, `name` and `max_id`, with one row per topic. It can use two tables: `wanted` with the ids
- * of the channels, and `step` with all topics of these channels.
+ *   of the channels, and `step` with all topics of these channels.
  */
 function pagesOf(organizationId: number, channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prisma.Sql {
   const [column, none] = [COLUMNS[page.field], Prisma.sql`0::bigint`];

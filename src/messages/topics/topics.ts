@@ -19,7 +19,12 @@ export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly 
   return readAll(ctx, channel, NEWEST_FIRST);
 }
 
-/** Reads the first `limit` topics of the list that `listTopics` returns. Throws the errors that `listTopics` throws. */
+/**
+ * Reads the first `limit` topics of a channel, without topics in which the viewer can read no message. The topic with the
+ * newest message comes first.
+ *
+ * @throws NotFoundError if the channel does not exist or the viewer cannot read it.
+ */
 export async function newestTopics(ctx: Ctx, channelId: number, limit: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);
   return readAll(ctx, channel, { ...NEWEST_FIRST, limit });
@@ -83,9 +88,9 @@ async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: MessagePa
 }
 
 /**
- * Finds topics like `findTopics`, but each topic for a given user. The caller checks that this user can read the topic's
- * channel. The result depends on the user only in channels with protected history. Uses at most two queries, for any number of
- * topics and users.
+ * Finds topics by name, each for a given user, in the order of `wanted`. Null for a topic without messages that this user can
+ * read. The caller checks that the user can read the topic's channel. The result depends on the user only in channels with
+ * protected history. Uses at most two queries, for any number of topics and users.
  */
 export async function findTopicsIn(
   db: SqlClient,

@@ -3,7 +3,8 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { receivedBy } from '../access.ts';
 
 /**
- * Maximum number of subscribers of a channel in which typing notifications are sent. Channels with more subscribers have none.
+ * Maximum number of subscribers of a channel in which typing notifications are sent. In channels with more subscribers, none
+ * are sent.
  */
 const MAX_SUBSCRIBERS = 100;
 
@@ -11,7 +12,8 @@ const MAX_SUBSCRIBERS = 100;
 const RECEIVES_TYPING = Prisma.sql`COALESCE((u.settings->>'receives_typing_notifications')::boolean, true)`;
 
 /**
- * Returns the ids of the channel's subscribers who receive typing notifications. Empty if the channel has too many subscribers.
+ * Returns the ids of the channel's subscribers who receive typing notifications. Empty if the channel has more than
+ * `MAX_SUBSCRIBERS` subscribers.
  *
  * @param messageId If not null, only users who received this message are included.
  */

@@ -16,7 +16,7 @@ import { usersById } from '../loaders.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
 
-/** Event projection of an emoji that the event contains in full. */
+/** Event projection (the fields that an event alone provides) of a custom emoji: all its fields. */
 const emojiProjection = new EventProjection<WireCustomEmoji>(
   'CustomEmoji',
   { idOf: ({ id }) => Number(id) },
@@ -30,7 +30,7 @@ const emojiProjection = new EventProjection<WireCustomEmoji>(
   },
 );
 
-/** The fields of a custom emoji that the event of its deactivation can answer: only the id. */
+/** Event projection of a custom emoji that was deactivated: its ids, and false as `isActive`. */
 const deactivatedEmoji = new EventProjection<number>(
   'CustomEmoji',
   { idOf: (id) => id },
@@ -161,7 +161,9 @@ eventType<{ emoji: WireCustomEmoji }>(
     }),
   }),
   {
-    description: 'A custom emoji was added. Only in queues with the capability `individual_emoji_changes`.',
+    description:
+      'A custom emoji was added. Not in queues that were registered over REST without the client capability ' +
+      '`individual_emoji_changes`.',
     outdates: ['customEmoji'],
   },
 );
@@ -179,7 +181,9 @@ eventType<{ emoji_id: string }>(
     }),
   }),
   {
-    description: 'A custom emoji was deactivated. Only in queues with the capability `individual_emoji_changes`.',
+    description:
+      'A custom emoji was deactivated. Not in queues that were registered over REST without the client capability ' +
+      '`individual_emoji_changes`.',
     outdates: ['customEmoji'],
   },
 );
@@ -200,7 +204,8 @@ eventType<{ realm_emoji: WireCustomEmojiMap }>(
   }),
   {
     description:
-      'A custom emoji was added or deactivated. Only in queues without the capability `individual_emoji_changes`.',
+      'A custom emoji was added or deactivated. Only in queues that were registered over REST without the client capability ' +
+      '`individual_emoji_changes`.',
     outdates: ['customEmoji'],
   },
 );

@@ -24,7 +24,10 @@ import { requireWithin } from '../../platform/totals.ts';
 import { lockOrganization } from '../locks.ts';
 import { customEmojiAdded, customEmojiChanged, customEmojiDeactivated } from './events.ts';
 
-/** Maximum length of the name of a custom emoji, in characters: more than users type between colons. */
+/**
+ * Maximum length of the name of a custom emoji, in characters: more than users type between colons. Longer names are refused
+ * with `ValidationError`.
+ */
 const MAX_NAME_LENGTH = 100;
 
 /** Returns the filter for the emoji that the viewer can see: all emoji of the organization, including deactivated ones. */
@@ -166,7 +169,7 @@ async function requirePermission(db: Pick<Tx, 'userGroup'>, { app, viewer }: Ctx
 }
 
 /**
- * Runs an insert of an emoji, and converts the error of the unique index on names into a `BadRequestError`. Only this index
+ * Runs an insert of an emoji, and converts the error of the unique index on names into a `ConflictError`. Only this index
  * detects that the name is taken.
  *
  * @throws ConflictError if an active emoji has the name.

@@ -9,7 +9,9 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { ProjectedView } from './events.ts';
 import { addNavigationView, removeNavigationView, updateNavigationView, visibleTo } from './service.ts';
 
-/** Event projection of a view that the event contains in full. */
+/**
+ * Event projection (the fields that an event alone provides) of a view: its id, fragment and name, and whether it is pinned.
+ */
 const viewProjection = new EventProjection<NonNullable<ProjectedView>>(
   'NavigationView',
   { idOf: ({ id }) => id },

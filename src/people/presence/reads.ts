@@ -11,7 +11,7 @@ import type { Presence } from './wire.ts';
 
 /** Default value of `historyDays`, in days. */
 const DEFAULT_HISTORY_DAYS = 14;
-/** Maximum number of users in one query. */
+/** Maximum number of users in one query for presence. Queries for more are refused with `ValidationError`. */
 export const MAX_USERS = 500;
 
 /** The selection of presence that a client requests. */
@@ -90,7 +90,7 @@ const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: P
  * Returns the presence of the organization's active users, without bots. The ids of changes increase in commit order, so a
  * request with the last id of the previous response misses no change.
  *
- * @throws ValidationError if `historyDays` is negative, or if there are too many user ids.
+ * @throws ValidationError if `historyDays` is negative, or if there are more than 500 user ids.
  */
 export async function readPresences(
   db: SqlClient,
@@ -112,7 +112,11 @@ export async function readPresences(
   return { presences, lastUpdateId: presences.at(-1)?.updateId ?? newerThan };
 }
 
-/** Returns the number of presences that `readPresences` returns without bounds. Throws like `readPresences`. */
+/**
+ * Returns the number of presences that a query without bounds finds.
+ *
+ * @throws ValidationError if `historyDays` is negative, or if there are more than 500 user ids.
+ */
 export async function countPresences(
   db: SqlClient,
   organization: Organization,
@@ -132,7 +136,7 @@ export async function countPresences(
 /**
  * Builds the SQL condition for the presences of a query. Null if none can match.
  *
- * @throws ValidationError if `historyDays` is negative, or if there are too many user ids.
+ * @throws ValidationError if `historyDays` is negative, or if there are more than 500 user ids.
  */
 function listed(
   organization: Organization,

@@ -17,7 +17,7 @@ import { profileFieldsChanged } from './events.ts';
 import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
 import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';
 
-/** Maximum lengths of the name and the hint of a field, in code points. */
+/** Maximum lengths of the name and the hint of a field, in code points. Longer texts are refused with `ValidationError`. */
 const MAX_NAME_LENGTH = 40;
 const MAX_HINT_LENGTH = 80;
 const MAX_IN_SUMMARY = 2;
@@ -29,7 +29,7 @@ const IN_SUMMARY = 'display_in_profile_summary';
 export interface FieldEdit {
   /** Name of 1 to 40 code points, after surrounding white space is removed; unique among all fields, ignoring case. */
   readonly name?: string | undefined;
-  /** Hint that helps users to fill in the field: at most 80 code points. */
+  /** Hint that helps users to fill in the field: at most `MAX_HINT_LENGTH` code points. */
   readonly hint?: string | undefined;
   /** Data of a list of options or an external account. @see requireFieldData */
   readonly fieldData?: FieldData | undefined;
@@ -112,7 +112,9 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws NotFoundError if the field does not exist.
- * @throws ValidationError, ConflictError as in `createProfileField`.
+ * @throws ValidationError if the name is blank or too long, the data is invalid, or the type cannot be shown in the summary of
+ *   a profile or used to find users.
+ * @throws ConflictError if the name is in use, or the summary already shows two fields.
  */
 export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);

@@ -22,7 +22,7 @@ import { removeOwnValues, updateOwnProfile } from './values.ts';
 
 const stored = ({ type, field_data }: WireProfileField) => ({ type, fieldData: field_data });
 
-/** Event projection of a field that the event contains in full. */
+/** Event projection (the fields that an event alone provides) of a profile field: all its fields. */
 const fieldProjection = new EventProjection<WireProfileField>(
   'CustomProfileField',
   { idOf: ({ id }) => id },

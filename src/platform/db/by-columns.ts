@@ -62,7 +62,7 @@ const READS = /^\s*(SELECT|WITH)\b/i;
  *
  * @param fields Columns of the original statement.
  * @returns Undefined if the statement may change rows, if it has no columns or two columns with one name, or if a column has a
- * type without a `Form`.
+ *   type without a `Form`.
  */
 export function byColumnsOf(text: string, fields: readonly pg.FieldDef[]): ByColumns | undefined {
   const names = fields.map(({ name }) => name);

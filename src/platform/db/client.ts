@@ -117,7 +117,7 @@ const SESSIONS = Session as unknown as NonNullable<pg.PoolConfig['Client']>;
 
 /**
  * Maximum number of prepared statements: enough for all statements of the service, and for variants with lists of ids of
- * different lengths.
+ * different lengths. Further statements run unprepared.
  */
 const MAX_PREPARED = 500;
 const statementNames = new Map<string, string>();

@@ -53,7 +53,7 @@ interface Prepared {
 
 /**
  * Maximum number of prepared statements: enough for all statements of the service, and for variants with lists of ids of
- * different lengths.
+ * different lengths. Further statements are used only once.
  */
 const MAX_PREPARED = 500;
 
@@ -175,7 +175,7 @@ export class EmbeddedDatabase extends PGlite {
    * folder open.
    *
    * @throws DamagedDatabaseError if the folder contains an incomplete database, which is then not changed, or if the database
-   * cannot be opened.
+   *   cannot be opened.
    */
   static async open(dataDir: string): Promise<EmbeddedDatabase> {
     const inMemory = dataDir.startsWith('memory://');

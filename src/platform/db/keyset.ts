@@ -3,18 +3,20 @@ import { Prisma } from '../../generated/prisma/client.ts';
 /** Value by which rows are sorted, as cursors contain it: a number or a name. */
 export type SortKey = string | number;
 
-/** Position of a row in a sorted list. The id distinguishes rows whose sort keys are equal. */
-export interface Place {
+/**
+ * Sort key and id of a row, which determine its position in a sorted list. The id distinguishes rows whose sort keys are equal.
+ */
+export interface RowKey {
   readonly key: SortKey;
   readonly id: number;
 }
 
 /** Part of a sorted list of rows that a query reads, and the order of the rows. */
 export interface Keyset {
-  /** Lower bound: only rows above this position are fetched. Undefined: no bound. */
-  readonly above: Place | undefined;
-  /** Upper bound: only rows below this position are fetched. Undefined: no bound. */
-  readonly below: Place | undefined;
+  /** Lower bound: only rows after this row key are fetched. Undefined: no bound. */
+  readonly above: RowKey | undefined;
+  /** Upper bound: only rows before this row key are fetched. Undefined: no bound. */
+  readonly below: RowKey | undefined;
   readonly limit: number;
   /** Whether the rows are sorted in descending order. */
   readonly descending: boolean;
@@ -48,7 +50,7 @@ export function isWithin(
   { key }: SortColumn,
   id: Prisma.Sql,
 ): Prisma.Sql {
-  const beyond = (bound: Place | undefined, sign: Prisma.Sql) =>
+  const beyond = (bound: RowKey | undefined, sign: Prisma.Sql) =>
     bound === undefined ? Prisma.sql`true` : Prisma.sql`(${key}, ${id}) ${sign} (${valuesOf(bound)})`;
   return Prisma.sql`${beyond(above, ABOVE)} AND ${beyond(below, BELOW)}`;
 }
@@ -56,7 +58,7 @@ export function isWithin(
 const ABOVE = Prisma.sql`>`;
 const BELOW = Prisma.sql`<`;
 
-const valuesOf = ({ key, id }: Place): Prisma.Sql =>
+const valuesOf = ({ key, id }: RowKey): Prisma.Sql =>
   typeof key === 'string'
     ? Prisma.sql`${nameKey(Prisma.sql`${key}::text`)}, ${id}::bigint`
     : Prisma.sql`${key}::bigint, ${id}::bigint`;
@@ -67,10 +69,13 @@ export function inOrder({ descending }: Pick<Keyset, 'descending'>, { key }: Sor
   return Prisma.sql`${key} ${way}, ${id} ${way}`;
 }
 
-/** The sort key and id of a row in a sorted list, as a query returns them. */
-export interface PlaceRow {
+/** Sort key and id of a row, as a query returns them. */
+export interface FetchedRowKey {
   readonly id: number;
   readonly key: string | number | bigint;
 }
 
-export const placeOf = ({ id, key }: PlaceRow): Place => ({ id, key: typeof key === 'bigint' ? Number(key) : key });
+export const rowKeyOf = ({ id, key }: FetchedRowKey): RowKey => ({
+  id,
+  key: typeof key === 'bigint' ? Number(key) : key,
+});

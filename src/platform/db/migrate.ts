@@ -22,7 +22,8 @@ const LOCK_MS = 400;
  */
 const LONG_ATTEMPT = 10;
 /**
- * Maximum number of attempts of a migration. If every attempt fails with a lock timeout, all attempts take about three minutes.
+ * Maximum number of attempts of a migration. If every attempt fails with a lock timeout, all attempts take about three minutes,
+ * and the migration fails with `IncompatibleDatabaseError`.
  */
 const MAX_ATTEMPTS = 240;
 
@@ -172,7 +173,7 @@ async function applyFunctions(
  *
  * @returns The number of migrations that the database and this version have in common.
  * @throws OutdatedDatabaseError if the database lacks migrations or SQL functions of this version, or has migrations that are
- * not complete.
+ *   not complete.
  * @throws IncompatibleDatabaseError if the database has migrations that this version does not have, or has in another form.
  */
 export async function requireMigrated(database: Database): Promise<number> {

@@ -2,12 +2,12 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import { type ReadPlace, sharedRows } from './batched-reads.ts';
 import {
   cursorKey,
+  type FetchedRowKey,
   inOrder,
   isWithin,
   type Keyset,
-  type Place,
-  type PlaceRow,
-  placeOf,
+  type RowKey,
+  rowKeyOf,
   type SortColumn,
 } from './keyset.ts';
 
@@ -19,25 +19,25 @@ export interface ListedRows {
 }
 
 /**
- * Reads a page of a list: the sort key and id of each row, in the order of the page. Concurrent equal calls share one query.
+ * Reads the row keys of a page of a list, in the order of the page. Concurrent equal calls share one query.
  *
  * @param id Column that identifies a row of the list.
  */
-export async function readPlaces(
+export async function readRowKeys(
   at: ReadPlace,
   { from, where }: ListedRows,
   column: SortColumn,
   id: Prisma.Sql,
   page: Keyset,
-): Promise<Place[]> {
-  const rows = await sharedRows<PlaceRow>(
+): Promise<RowKey[]> {
+  const rows = await sharedRows<FetchedRowKey>(
     at,
     Prisma.sql`
     SELECT ${id} AS id, ${cursorKey(column)} AS key FROM ${from}
     WHERE ${where} AND ${isWithin(page, column, id)}
     ORDER BY ${inOrder(page, column, id)} LIMIT ${page.limit}::bigint`,
   );
-  return rows.map(placeOf);
+  return rows.map(rowKeyOf);
 }
 
 /** Returns the number of rows of a list. Concurrent equal calls share one query. */

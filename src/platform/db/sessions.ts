@@ -18,7 +18,10 @@ export class StandbyError extends Error {
   }
 }
 
-/** Maximum time for connecting, in milliseconds: longer than connecting takes on a machine under load. */
+/**
+ * Maximum time for connecting, in milliseconds: longer than connecting takes on a machine under load. Afterwards, connecting
+ * fails.
+ */
 const CONNECT_WITHIN_MS = 5_000;
 /**
  * Maximum time without a reply to a statement, in milliseconds. After that time, a query on another connection checks whether

@@ -19,7 +19,10 @@ export interface TableSum {
 
 /** Number of rows that are read at first, and the maximum number, in one statement. */
 const [FIRST_ROWS, MAX_ROWS] = [20, 2_000];
-/** Number of characters of rows that one statement should read, and the maximum number. */
+/**
+ * Number of characters of rows that one statement should read, and maximum number. A statement reads so few rows, but at least
+ * one, that they stay below the maximum even if each is as long as the longest row of the table.
+ */
 const [BATCH_LENGTH, MAX_BATCH_LENGTH] = [2 * 2 ** 20, 64 * 2 ** 20];
 
 /** SQL for the oid of the current schema. */
@@ -31,8 +34,8 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const listed = ({ columns }: Table): string => columns.map(quoted).join(', ');
 
 /**
- * Returns all tables of the current schema that contain data, in the order of their names, without generated columns and without
- * tables of extensions.
+ * Returns all tables of the current schema that contain data, in the order of their names, without generated columns and
+ * without tables of extensions.
  */
 export async function readTables(run: RunSql): Promise<Table[]> {
   return run<Table>(

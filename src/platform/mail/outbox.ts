@@ -35,7 +35,7 @@ export interface ClaimedMail {
   readonly attempts: number;
 }
 
-/** Maximum length of a stored error message of a mail server, in UTF-16 code units. */
+/** Maximum length of a stored error message of a mail server, in UTF-16 code units. Longer messages are cut. */
 const MAX_ERROR_LENGTH = 10_000;
 
 /** Characters that would end a mail header and begin another, or turn one email address into two. */

@@ -16,11 +16,17 @@ import {
  */
 const POLL_MS = 2_000;
 const PURGE_MS = 3_600_000;
-/** Maximum time, in milliseconds, for which the mail server can be silent. */
+/**
+ * Maximum time, in milliseconds, for which the mail server can be silent. Afterwards, the attempt fails, and another one
+ * follows later.
+ */
 const SILENCE_MS = 30_000;
-/** Maximum duration of an attempt to send an email, in milliseconds. Shorter than the lease of a claimed email. */
+/**
+ * Maximum duration of an attempt to send an email, in milliseconds. Afterwards, the attempt is aborted, and another one follows
+ * later. Shorter than the lease of a claimed email.
+ */
 const ATTEMPT_MS = 120_000;
-/** Maximum time, in milliseconds, that the current attempt may still take when the service stops. */
+/** Maximum time, in milliseconds, that the current attempt may still take when the service stops. Afterwards, it is aborted. */
 const GRACE_MS = 2_000;
 /** Pause, in milliseconds, between attempts to store whether an email was sent, while the database is unavailable. */
 const NOTE_AGAIN_MS = 500;

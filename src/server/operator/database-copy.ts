@@ -25,11 +25,12 @@ import { openLog } from '../../platform/log.ts';
 import { moveCookieId, renewCookieId } from '../cookie-id.ts';
 import { type Report, requireConnectionString, requireDifferent, type Side, withSide } from './sides.ts';
 
-/** Minimum interval between two lines about one table, in milliseconds. */
+/** Minimum interval between two lines about one table, in milliseconds. Lines in between are omitted. */
 const REPORT_MS = 1_000;
 /**
- * Maximum time in which the sessions of a stopped node end, and time without a session after which no node runs, in
- * milliseconds. A node that is cut off connects again within this time.
+ * Maximum time in which the sessions of a stopped node end, in milliseconds, and minimum time without a session after which no
+ * node runs. A node that is cut off connects again within this time. If sessions remain after `END_MS`, the copy is refused
+ * with ConflictError.
  */
 const [END_MS, QUIET_MS] = [5_000, 1_500];
 const LOOK_AGAIN_MS = 250;

@@ -9,7 +9,7 @@ import { DEPLOYMENT_HEADER, deploymentsOf } from '../health.ts';
 // Checks of the command `doctor` for everything outside the process except the database. Each returns a text for the operator,
 // or throws an error that describes the problem.
 
-/** Timeout of each check, in milliseconds. */
+/** Timeout of each check, in milliseconds. Afterwards, the check fails. */
 const PATIENCE_MS = 5_000;
 /** Minimum free disk space, in bytes. With less, the embedded database and its write-ahead log cannot work for an hour. */
 const LEAST_FREE_BYTES = 512 * 2 ** 20;

@@ -102,8 +102,11 @@ function addFiles(web: Web, examples: readonly ExampleClient[]): void {
 /**
  * Checks that a request is authenticated, and counts the request towards the rate limits.
  *
- * @throws UnauthorizedError if the request has no credentials.
- * @throws RateLimitHitError if a rate limit is exceeded. Any other error is from `signInBy`.
+ * @throws UnauthorizedError if the request has no valid credentials.
+ * @throws InvalidApiKeyError if no account of the host's organization has this email address and key.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the account exists but may not sign in.
+ * @throws NonexistentSubdomainError if the host does not belong to this server.
+ * @throws RateLimitHitError if a rate limit is exceeded.
  */
 async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
   signedIn(await countRequest(app, incoming, () => signInBy(app, incoming, { allowBearer: true }), { onBudget() {} }));

@@ -137,7 +137,10 @@ export const postRegister = endpoint({
   },
 });
 
-/** Fields of the reply to a request whose queue a newer request reads. The reply is no error, as clients of this interface expect. */
+/**
+ * Fields of the reply to a request whose queue a newer request reads. The reply is no error, as clients of this interface
+ * expect.
+ */
 const DISPLACED = ',"code":"BAD_EVENT_QUEUE_ID","reason":"displaced"';
 
 export const getEventsEndpoint = endpoint({

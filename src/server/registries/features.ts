@@ -111,7 +111,11 @@ export const SECTIONS: readonly Section[] = [
     features: [invitations],
   },
   { name: 'Bots', features: [bots] },
-  { name: 'Signing in', about: 'API keys, and sessions of browsers.', features: [signIn, ownApiKey, sessions, passwordResets] },
+  {
+    name: 'Signing in',
+    about: 'API keys, and sessions of browsers.',
+    features: [signIn, ownApiKey, sessions, passwordResets],
+  },
   { name: 'Video calls', features: [videoCalls] },
   { name: 'The organization', features: [organization, userDefaults, domains, emoji] },
 ];

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { visibleTo as visibleGroups } from '../../administration/user-groups/access.ts';
 import { readableChannelIds, visibleTo as visibleChannels } from '../../channels/access.ts';
-import { readChannelPlaces } from '../../channels/channel-list.ts';
+import { readChannelRowKeys } from '../../channels/channel-list.ts';
 import { type Channel, Prisma, type User, type UserGroup } from '../../generated/prisma/client.ts';
 import type { Topic } from '../../messages/topics/topic-pages.ts';
 import { newestTopics } from '../../messages/topics/topics.ts';
@@ -19,11 +19,14 @@ const { sql } = Prisma;
 export const KINDS = ['User', 'Channel', 'UserGroup', 'Topic'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Maximum length of the typed text. No name is longer. */
+/** Maximum length of the typed text, in characters. No name is longer. Longer text is refused with ValidationError. */
 const MAX_TEXT_LENGTH = 100;
-/** Maximum number of suggestions of each kind. Users do not read longer lists. */
+/**
+ * Maximum number of suggestions of each kind that a client can request. A larger number is refused with ValidationError. Users
+ * do not read longer lists.
+ */
 export const MAX_OF_EACH = 20;
-/** Maximum number of topics of a channel that are searched: those with the newest messages. */
+/** Maximum number of topics of a channel that are searched: those with the newest messages. Older topics are not suggested. */
 const TOPICS_LOOKED_THROUGH = 1_000;
 
 export interface Beginning {
@@ -32,7 +35,7 @@ export interface Beginning {
   readonly kinds: readonly Kind[];
   /** Id of the channel whose topics are suggested. If undefined, no topics are. */
   readonly channelId: number | undefined;
-  /** Maximum number of results of each kind. */
+  /** Maximum number of results of each kind: 1 to `MAX_OF_EACH`. Other numbers are refused with ValidationError. */
   readonly limit: number;
 }
 
@@ -157,8 +160,8 @@ async function visibleChannelIds(
 /** Returns the ids of the first channels by name that the viewer can see. */
 async function firstChannelIds(ctx: Ctx, limit: number): Promise<number[]> {
   const bounds = { above: undefined, below: undefined };
-  const places = await readChannelPlaces(ctx, {}, { field: 'name', descending: false, limit, ...bounds });
-  return places.map(({ id }) => id);
+  const rowKeys = await readChannelRowKeys(ctx, {}, { field: 'name', descending: false, limit, ...bounds });
+  return rowKeys.map(({ id }) => id);
 }
 
 /** Returns rows in the order of `ids`. */

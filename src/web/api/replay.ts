@@ -1,7 +1,7 @@
 import { type Exchange, makeOperation, type OperationResult } from 'urql';
 import { fromArray, map, mergeMap, pipe } from 'wonka';
 
-/** Number of the latest results that are kept: more than arrive during a request. */
+/** Maximum number of results that are kept: more than arrive during a request. Beyond it, the oldest result is dropped. */
 const KEPT = 1_000;
 
 /**

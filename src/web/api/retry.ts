@@ -2,7 +2,10 @@ import { createStore } from '../base/store.ts';
 import { untilWorthTrying } from '../base/worth-trying.ts';
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [300, 5_000];
-/** Maximum pause, in milliseconds, that the service can request without a message to the user. */
+/**
+ * Maximum pause, in milliseconds, that the service can request without a message to the user. For a longer pause, a message is
+ * shown.
+ */
 const SHORT_MS = 1_000;
 /** Maximum random time, in milliseconds, that is added to a requested pause, so that queries are not all sent at once. */
 const SPREAD_MS = 300;

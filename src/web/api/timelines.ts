@@ -19,7 +19,7 @@ const PAGE = 50;
 
 type Narrow = Variables['narrow'];
 type List = NonNullable<TimelineOrderQuery['messages']>;
-type Place = List['nodes'][number];
+type ListedMessage = List['nodes'][number];
 
 /** Replaces the cached lists of messages, except those of one more page. Lists for which `change` returns null are read again. */
 function changeLists(cache: Cache, change: (list: List, narrow: Narrow) => List | null): void {
@@ -43,7 +43,7 @@ function without(list: List, isGone: (id: string) => boolean): List {
 }
 
 /** Adds messages at one end of a list. If the list gets too long, messages at its other end are removed. */
-function extended(list: List, added: readonly Place[], isOlder: boolean, hasMore: boolean): List {
+function extended(list: List, added: readonly ListedMessage[], isOlder: boolean, hasMore: boolean): List {
   const fresh = added.filter(({ id }) => !contains(list, id));
   const nodes = [...list.nodes, ...fresh].toSorted((a, b) => a.databaseId - b.databaseId);
   const isCut = nodes.length > WINDOW + SLACK;

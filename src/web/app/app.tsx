@@ -18,7 +18,7 @@ import { prefetchChunks } from '../ui/chunks.ts';
 import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { Shell } from './shell.tsx';
 
-/** The whole page. */
+/** Root component: renders the whole page. */
 export function App() {
   const session = useStore(sessionNumber);
   return (

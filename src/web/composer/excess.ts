@@ -1,4 +1,4 @@
-/** Maximum length of a message, in code points. */
+/** Maximum length of a message, in code points. A longer message is not sent. */
 const MAX_LENGTH = 10_000;
 const NUMBER = new Intl.NumberFormat('en');
 

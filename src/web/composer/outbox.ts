@@ -57,7 +57,7 @@ const [FIRST_REST_MS, LONGEST_REST_MS] = [500, 10_000];
 const SPREAD_MS = 500;
 /**
  * Maximum waits, in milliseconds, before messages are sent again after a disconnect: for a live connection (`LIVE_WITHIN_MS`),
- * and then for the missed events (`CAUGHT_UP_WITHIN_MS`).
+ * and then for the missed events (`CAUGHT_UP_WITHIN_MS`). Afterwards, the messages are sent unless the browser is offline.
  */
 const [LIVE_WITHIN_MS, CAUGHT_UP_WITHIN_MS] = [5_000, 500];
 

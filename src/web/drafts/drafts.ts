@@ -37,10 +37,10 @@ const viewerId = (): string => own()?.viewer?.id ?? '';
 const keepingClient = (): Client | null =>
   own()?.ownSettings?.enableDraftsSynchronization === true ? (client ?? null) : null;
 
-/** Returns the prefix of the session storage keys for a user's text. */
+/** Returns the prefix of the session storage keys for the user's unsent text, for all destinations. */
 const keptFor = (userId: string): string => `written ${userId} `;
 
-/** Removes the text of a user from session storage. */
+/** Removes the user's unsent text, for all destinations, from session storage. */
 export function forgetWritten(userId: string): void {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(keptFor(userId))) sessionStorage.removeItem(key);
 }

@@ -1,4 +1,4 @@
-/** Maximum wait, in milliseconds, for the composer of a view that was just opened. */
+/** Maximum wait, in milliseconds, for the composer of a view that was just opened. Afterwards, the focus stays where it is. */
 const PATIENCE_MS = 3_000;
 
 const composer = (): HTMLElement | null =>

@@ -3,7 +3,10 @@ import { GRAPHQL_PATH } from '../api/client.ts';
 import { untilWorthTrying } from '../base/worth-trying.ts';
 import { answerMs, connection, position, queueId } from './status.ts';
 
-/** Interval of the pings to the service (`KEEP_ALIVE_MS`), and maximum wait for the pong (`SILENCE_MS`), in milliseconds. */
+/**
+ * Interval of the pings to the service (`KEEP_ALIVE_MS`), and maximum wait for the pong (`SILENCE_MS`), in milliseconds.
+ * Without a pong in this time, the page closes the connection and connects again.
+ */
 const KEEP_ALIVE_MS = 10_000;
 const SILENCE_MS = 5_000;
 /** WebSocket close code that the service sends if the session has ended. */

@@ -6,7 +6,10 @@ import { glyphOf } from '../ui/person.tsx';
 // The service renders messages as safe HTML. The functions below adapt the HTML to the page: emoji become characters,
 // spoilers can be opened, and times use the browser's time zone. HTML is never concatenated from text.
 
-/** Maximum number of cached results of `dress`. The messages of a few screens fit, so that each is converted only once. */
+/**
+ * Maximum number of cached results of `dress`. Beyond it, the oldest result is removed. The messages of a few screens fit, so
+ * that each is converted only once.
+ */
 const KEPT = 2_000;
 /** Chunk with the styles and fonts of formulas. Loaded when the first formula is shown. */
 const formulas = chunkOf(() => import('./formulas.ts'));

@@ -14,7 +14,7 @@ import { MessageRow } from './message-row.tsx';
 import { PendingMessages } from './pending-messages.tsx';
 import { rowMaker } from './rows.ts';
 import { useFoundWords } from './use-found-words.ts';
-import { placeLeft, useKeptPlace } from './use-kept-place.ts';
+import { positionLeft, useKeptPosition } from './use-kept-position.ts';
 import { useReadMarks } from './use-read-marks.ts';
 import { useRovingFocus } from './use-roving-focus.ts';
 import { type Span, type Timeline, useTimeline } from './use-timeline.ts';
@@ -54,7 +54,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   const firstUnreadId = useFirstUnread(isSearch ? undefined : messages);
   const makeRows = useMemo(rowMaker, []);
   const rows = useMemo(() => makeRows(messages ?? [], firstUnreadId), [makeRows, messages, firstUnreadId]);
-  const { go, isAtEnd } = useKeptPlace(list, isSearch ? `found ${label}` : key, rows);
+  const { go, isAtEnd } = useKeptPosition(list, isSearch ? `found ${label}` : key, rows);
   const { stop, onKeyDown, onFocus } = useRovingFocus(list);
   const [isFar, setFar] = useState(false);
   useReadMarks(list, rows, isSearch);
@@ -67,7 +67,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   useLayoutEffect(() => {
     if (!isKnown || isBegun.current) return;
     isBegun.current = true;
-    const before = isSearch ? undefined : placeLeft(key);
+    const before = isSearch ? undefined : positionLeft(key);
     const named = near === undefined ? null : rowIn(list.current, near);
     if (named !== null) {
       go({ id: near ?? '', top: (list.current?.clientHeight ?? 0) / 3 });

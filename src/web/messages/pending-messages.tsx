@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx';
 
 interface Props {
   readonly narrow: MessageNarrowInput;
-  /** Called after the user has sent a message that belongs to the narrow. */
+  /** Called after the user has sent a message that belongs to the narrow (message filter). */
   readonly onMore: () => void;
 }
 

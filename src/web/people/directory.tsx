@@ -4,7 +4,7 @@ import { type UserRole, UsersDocument, type UsersQueryVariables } from '../gener
 import { Choice, TextField } from '../ui/form.tsx';
 import { Header } from '../ui/header.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
-import { More, Pages, type Place } from '../ui/pages.tsx';
+import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 import { PersonMenuButton } from './person-menu.tsx';
 import { PersonRow } from './person-row.tsx';
@@ -47,7 +47,7 @@ export function Directory({ menu }: { readonly menu: ReactNode }) {
             <Choice label="Role" options={ROLES} value={role} onChoose={setRole} />
           </div>
           <ul className="plain-list" aria-label="People">
-            <Pages of={JSON.stringify(filter)}>{(place) => <PeoplePage place={place} filter={filter} />}</Pages>
+            <Pages of={JSON.stringify(filter)}>{(page) => <PeoplePage page={page} filter={filter} />}</Pages>
           </ul>
         </section>
       </div>
@@ -55,8 +55,8 @@ export function Directory({ menu }: { readonly menu: ReactNode }) {
   );
 }
 
-function PeoplePage({ place, filter }: { readonly place: Place; readonly filter: Filter }) {
-  const read = useData(UsersDocument, { ...filter, after: place.after }, { requestPolicy: 'cache-and-network' });
+function PeoplePage({ page, filter }: { readonly page: ListPage; readonly filter: Filter }) {
+  const read = useData(UsersDocument, { ...filter, after: page.after }, { requestPolicy: 'cache-and-network' });
   if (read.state !== 'ready') return <NotReady of={read} as="li" />;
   const { nodes = [], pageInfo } = read.data.users ?? {};
   return (
@@ -66,8 +66,8 @@ function PeoplePage({ place, filter }: { readonly place: Place; readonly filter:
           <PersonMenuButton person={person} />
         </PersonRow>
       ))}
-      {nodes.length === 0 && place.after === null && <li className="row soft">No people found.</li>}
-      <More place={place} info={pageInfo}>
+      {nodes.length === 0 && page.after === null && <li className="row soft">No people found.</li>}
+      <More page={page} info={pageInfo}>
         More people
       </More>
     </>

@@ -6,9 +6,11 @@ import { addressOf } from '../routing/routes.ts';
 import { channelIcon } from '../ui/channel-icon.ts';
 import { Icon, type IconName } from '../ui/icons.tsx';
 
-/** Maximum number of channels, and of senders, that are offered. */
+/**
+ * Maximum number of channels, and of senders, that are offered: those with the most matching messages. Others are not offered.
+ */
 const OFFERED = 5;
-/** Maximum number of messages that the service counts. */
+/** Maximum number of messages that the service counts. If more match, the page shows "1,000 messages or more". */
 const COUNTED = 1_000;
 
 interface Facet {

@@ -41,7 +41,10 @@ export const ChannelRow = memo(({ subscription }: { readonly subscription: Sideb
   );
 });
 
-/** Maximum number of topics in the sidebar. A list in the cache grows with new topics. */
+/**
+ * Maximum number of topics that the sidebar shows below a channel. Further topics are not shown. The service returns no more,
+ * but the cached list grows with new topics.
+ */
 const MOST = 30;
 
 function Topics({ channelId, channelName }: { readonly channelId: string; readonly channelName: string }) {

@@ -65,8 +65,8 @@ export function Sidebar() {
 }
 
 /**
- * Returns numbers of unread messages. `total` counts the messages in channels that are not muted, and all direct messages, even those of
- * conversations that the sidebar does not list. `mentions` counts all mentions.
+ * Returns numbers of unread messages. `total` counts the messages in channels that are not muted, and all direct messages, even
+ * those of conversations that the sidebar does not list. `mentions` counts all mentions.
  */
 function unreadIn({ subscriptions, viewer }: SidebarQuery) {
   const { conversations = 0, mentions = 0 } = viewer?.unreadCounts ?? {};

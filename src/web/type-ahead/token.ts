@@ -11,7 +11,10 @@ export interface Token {
   readonly channelName?: string;
 }
 
-/** Maximum distance between the caret and the beginning of a name, in characters. */
+/**
+ * Maximum distance between the caret and the beginning of a name, in characters. No suggestions appear for a name that begins
+ * earlier.
+ */
 const REACH = 160;
 
 // A name has at most three words, because otherwise every sentence after an "@" would be a name. An `@`, `#` or `:` within a

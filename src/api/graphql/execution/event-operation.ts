@@ -27,7 +27,7 @@ import { type FilledResult, ReaderResults, ResultTemplate } from './reader-resul
 export interface Run {
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** The log for errors of event projections, which clients do not receive. */
+  /** The log for errors of event projections (the fields that an event alone provides), which clients do not receive. */
   readonly log: Logger;
 }
 
@@ -37,10 +37,10 @@ const NONE: ReadonlySet<never> = new Set();
  * The operation that a subscription executes for each event. Subscriptions share one instance if their documents and variables
  * are equal. The variables that contain the id of the event queue and the position in the event log are not compared.
  *
- * If an event projection (the data in the event itself) contains all selected fields, the operation is executed and serialized
- * once. All recipients for whom the event is rendered equally then receive the same bytes. If some of these fields differ
- * between recipients (reader fields, such as unread counts), only their values are filled in for each recipient. If a field is
- * not in the event projection, the operation is executed for each recipient.
+ * If an event projection contains all selected fields, the operation is executed and serialized once. All recipients for whom
+ * the event is rendered equally then receive the same bytes. If some of these fields differ between recipients (reader fields,
+ * such as unread counts), only their values are filled in for each recipient. If a field is not in the event projection, the
+ * operation is executed for each recipient.
  */
 export class EventOperation {
   readonly #schema: GraphQLSchema;

@@ -24,7 +24,7 @@ import { inSpan } from '../../../platform/tracing.ts';
 import { countMore, countRequest } from '../../rate-limits.ts';
 import { introspects } from '../documents/introspection.ts';
 import type { Cost, GraphQLContext } from '../loading/context.ts';
-import { hasFailed, ignoresIdempotencyKey, rendersFacts } from '../schema/mutation.ts';
+import { hasFailed, ignoresIdempotencyKey, rendersStoredData } from '../schema/mutation.ts';
 import { awaitsPosition, reportPosition } from '../schema/positions.ts';
 import { acknowledged } from '../schema/read-back.ts';
 import { executorOf } from './executor.ts';
@@ -55,7 +55,9 @@ export interface OperationSource {
  * parsed. So an operation whose document is refused counts as well, and the service parses no documents of a sender without
  * budget.
  *
- * @throws RateLimitHitError if no budget is left, and every error of `signIn`.
+ * @throws RateLimitHitError if no budget is left.
+ * @throws UnauthorizedError, InvalidApiKeyError, OrganizationDeactivatedError, UserDeactivatedError or
+ *   NonexistentSubdomainError if the sender cannot be authenticated.
  */
 export async function admit(
   app: App,
@@ -76,7 +78,7 @@ export async function admit(
  * Waits until the body of a request has arrived. Then calls `admitted`, which authenticates the sender and counts the request.
  * The request is counted even if the body is incomplete or too large.
  *
- * @throws The error of `admitted`. If there is none, the error of `arriving`.
+ * @throws The error with which `admitted` rejects, or else the error with which `arriving` rejects.
  */
 export async function admitArrived<T>(
   arriving: Promise<T>,
@@ -136,7 +138,7 @@ export function executeOperation(args: ExecutionArgs): Promise<ExecutionResult> 
   );
 }
 
-/** Maximum length of an operation's name in a span. Clients choose the name. */
+/** Maximum length of an operation's name in a span, in characters. Longer names are cut. Clients choose the name. */
 const MAX_SPAN_NAME_LENGTH = 100;
 
 function spanOf({ document, operationName }: ExecutionArgs) {
@@ -204,7 +206,7 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   try {
     const record = idempotencyKey({ app, viewer }, key, input);
     const data = await withIdempotencyKey(requireLive(work), record, (work) => execution(args, { ...context, work }), {
-      rendersFacts: rendersFacts(field) && !selectsObjects(document),
+      rendersStoredData: rendersStoredData(field) && !selectsObjects(document),
     });
     return { data };
   } catch (error) {
@@ -238,7 +240,8 @@ function selectsObjects(document: DocumentNode): boolean {
  * Executes a mutation that has an idempotency key, and returns its data.
  *
  * @throws NotKept if the mutation failed.
- * @throws Every error for which `shouldRestart` is true. The mutation must then run again from the start.
+ * @throws The error of the mutation if it requires to run the mutation again from the start (`shouldRestart`), such as a
+ *   serialization failure.
  */
 async function execution(
   args: ExecutionArgs,

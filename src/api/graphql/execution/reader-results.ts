@@ -8,7 +8,10 @@ import { ReaderSlot, type ReaderSource } from '../schema/reader-values.ts';
  */
 const MARK = randomUUID();
 
-/** Maximum length of a text between two slots that is joined with their values: a single write takes less time than three. */
+/**
+ * Maximum length, in characters, of a text between two slots that is joined with their values. Longer texts stay separate
+ * buffers. For a short text, one write takes less time than three.
+ */
 const SHORT = 512;
 
 /** Values of reader fields (fields that differ between recipients), with the texts of ASCII characters between them. */

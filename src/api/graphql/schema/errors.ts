@@ -63,7 +63,8 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   REQUEST_TIMEOUT: { description: 'The service is temporarily unavailable. The client can send the request again.' },
   STORAGE_FULL: { description: 'The disk of the database is full. The client can send the request again later.' },
   BAD_NARROW: {
-    description: 'A narrow names an object that does not exist, or has a value that no message can match.',
+    description:
+      'A narrow (message filter) names an object that does not exist, or has a value that no message can match.',
   },
   BAD_IMAGE: { description: 'The file is not a readable image.' },
   MOVE_MESSAGES_TIME_LIMIT_EXCEEDED: { description: 'Some messages of the topic are too old to be moved.' },

@@ -6,12 +6,12 @@ import { toGlobalId } from './global-ids.ts';
 
 /**
  * The value from which the fields of an event are resolved. `event` is the event in the format of the REST interface. `facts`
- * is the data that the definition of the event adds for event projections.
+ * is the data that the definition of the event adds for event projections (the fields that an event alone provides).
  */
-export interface EventSource<Body = unknown, Facts = unknown> {
+export interface EventSource<Body = unknown, Data = unknown> {
   readonly id: number;
   readonly event: RenderedEvent & Body;
-  readonly facts: Facts;
+  readonly facts: Data;
   /** State of the reader for whom a result is computed. Absent unless the operation selects reader fields. */
   readonly reader?: unknown;
 }
@@ -194,18 +194,18 @@ interface EventOptions<Source> {
  *   It becomes an interface of the type, so that the subscriptions of open pages stay valid.
  * @throws Error if this `type` and `op` already have a GraphQL type.
  */
-export function eventType<Body = unknown, Facts = unknown>(
+export function eventType<Body = unknown, Data = unknown>(
   type: string,
   op: string | undefined,
   name: string,
-  fields: ObjectFieldsShape<Types, EventSource<Body, Facts>>,
-  { description, formerName, outdates }: EventOptions<EventSource<Body, Facts>> = {},
+  fields: ObjectFieldsShape<Types, EventSource<Body, Data>>,
+  { description, formerName, outdates }: EventOptions<EventSource<Body, Data>> = {},
 ): void {
   const key = keyOf(type, op);
   if (nameOf.has(key)) throw new Error(`Event ${key} has two GraphQL types`);
   nameOf.set(key, name);
   if (outdates !== undefined) outdatedBy.set(key, outdates as OutdatedBy<EventSource>);
-  const ref = builder.objectRef<EventSource<Body, Facts>>(name);
+  const ref = builder.objectRef<EventSource<Body, Data>>(name);
   refs.set(key, ref as ReturnType<typeof builder.objectRef<EventSource>>);
   const former = formerName === undefined ? [] : [formerInterface(formerName, name, fields)];
   ref.implement({
@@ -215,12 +215,12 @@ export function eventType<Body = unknown, Facts = unknown>(
   });
 }
 
-const formerInterface = <Body, Facts>(
+const formerInterface = <Body, Data>(
   formerName: string,
   name: string,
-  fields: ObjectFieldsShape<Types, EventSource<Body, Facts>>,
+  fields: ObjectFieldsShape<Types, EventSource<Body, Data>>,
 ) =>
-  builder.interfaceRef<EventSource<Body, Facts>>(formerName).implement({
+  builder.interfaceRef<EventSource<Body, Data>>(formerName).implement({
     description: `Former name of \`${name}\`. Will be removed in the next version.`,
     interfaces: [EventInterface] as never,
     fields: fields as never,

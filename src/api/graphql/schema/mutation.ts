@@ -80,7 +80,7 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
    * rendered only from the input and from the data that the change stores with the idempotency key. If `work.keyedChange` is
    * set, `resolve` must use it to make the change.
    */
-  readonly rendersFacts?: true;
+  readonly rendersStoredData?: true;
   /**
    * True if the payload has the field `query`, which exposes the whole state that the viewer can read. An operation that
    * selects `query` is executed on one read-only database snapshot (`work.snapshot`). Changes must be deferred until the
@@ -126,7 +126,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     errors = [],
     ignoresIdempotencyKey,
     provesIdentity,
-    rendersFacts,
+    rendersStoredData,
     answersWithState,
     resolve,
   }: MutationOptions<C, I, P>,
@@ -162,7 +162,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         union: { description: `Result of \`${name}\`: its payload or one of the errors that clients should handle.` },
       },
       args: Input === undefined ? {} : { input: t.arg({ type: Input, description: `Input of \`${name}\`.` }) },
-      extensions: { ignoresIdempotencyKey, provesIdentity, rendersFacts, answersWithState },
+      extensions: { ignoresIdempotencyKey, provesIdentity, rendersStoredData, answersWithState },
       resolve: (async (
         _root: unknown,
         args: { input?: unknown },
@@ -250,9 +250,9 @@ export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
 
-/** Returns whether a mutation has the option `rendersFacts`. */
-export const rendersFacts = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
-  extensions['rendersFacts'] === true;
+/** Returns whether a mutation has the option `rendersStoredData`. */
+export const rendersStoredData = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['rendersStoredData'] === true;
 
 /** Returns whether the payload of a mutation has the field `query`. */
 export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>

@@ -42,7 +42,8 @@ export type ReaderValue = number | string | boolean;
 type OfState<State> = (state: State) => ReaderValue;
 
 /**
- * A field of an event projection whose value differs between the recipients of the event.
+ * A field of an event projection (the fields that an event alone provides) whose value differs between the recipients of the
+ * event.
  *
  * @see EventProjection
  */

@@ -23,7 +23,10 @@ import { browserOf } from '../loading/context.ts';
 import { presentError } from '../schema/errors.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
-/** Maximum size of a JSON body, in bytes: several times the longest texts that a mutation accepts. */
+/**
+ * Maximum size of a JSON body, in bytes: several times the longest texts that a mutation accepts. Longer bodies are refused
+ * with `BodyTooLargeError`.
+ */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 interface Parts extends DocumentSources {

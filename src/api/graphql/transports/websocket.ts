@@ -35,8 +35,8 @@ const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, 
 const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
 /**
- * Maximum number of queues in `positions`: ten times the number of queues that a user can have. Clients may also send positions
- * of ended queues. Even then, they reach the limit only after a long time.
+ * Maximum number of queues in `positions`: ten times the number of queues that a user can have. More are refused with
+ * `BadRequestError`. Clients may also send positions of ended queues. Even then, they reach the limit only after a long time.
  */
 const MAX_POSITIONS = 1_000;
 /**
