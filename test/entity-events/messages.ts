@@ -420,8 +420,8 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
   });
 
   test("the event of a topic's visibility contains its channel and the topic", async () => {
-    const { member, channel } = await place();
-    await say(member, channel, 'lunch');
+    const { owner, member, channel } = await place();
+    await say(owner, channel, 'lunch');
     const set = { stream_id: channel, topic: 'lunch', visibility_policy: 3 };
     const [heard] = await expectShownAlike([member], () => member.ok('POST', '/user_topics', set), {
       event_types: ['user_topic'],

@@ -98,6 +98,9 @@ function refusedIn(result: InviteUsersMutation['inviteUsers'] | undefined): Refu
   return result?.__typename === 'InvitationFailedError' ? result.refusedAddresses : [];
 }
 
+/** Focuses the first field. The form is shown after the dialog, which has focused its title. */
+const focus = (element: HTMLElement | null): void => element?.focus();
+
 interface FormProps {
   readonly way: Way;
   readonly roles: readonly (readonly [UserRole, string])[];
@@ -154,7 +157,7 @@ function InvitationForm({ way, roles }: FormProps) {
     <form className="form" onSubmit={submit}>
       {way === 'email' && (
         <Field label="Email addresses" hint="Separated by spaces, commas or line breaks.">
-          <textarea className="input" name="emails" rows={3} required data-autofocus />
+          <textarea ref={focus} className="input" name="emails" rows={3} required />
         </Field>
       )}
       <Choice label="Role" options={roles} value={role} onChoose={setRole} />
