@@ -22,6 +22,7 @@ const WITHOUT_ID = {
       'PageInfo',
       'ProfileChoice',
       'ProfileValue',
+      'RefusedAddress',
       'PublicOrganization',
     ],
     ...['RateLimit', 'ReactionGroup', 'ServerSettings', 'TopicLink', 'Totals', 'TypingTimes', 'UnreadChange'],

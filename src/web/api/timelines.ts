@@ -100,7 +100,7 @@ export function refile(cache: Cache, ids: readonly string[], state?: MessageStat
 }
 
 /** Returns the properties of a message in the cache that decide in which lists it is, and where. */
-function placedIn(cache: Cache, id: string): Placed & Pick<Place, 'databaseId'> {
+function placedIn(cache: Cache, id: string): Placed & Pick<ListedMessage, 'databaseId'> {
   const of = (field: string): unknown => cache.resolve({ __typename: 'Message', id }, field);
   const idOf = (entity: unknown) =>
     entity ? String(cache.resolve(entity as string, 'id')) : (entity as null | undefined);

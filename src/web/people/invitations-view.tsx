@@ -16,7 +16,7 @@ import { openDialog } from '../ui/dialog.tsx';
 import { Header } from '../ui/header.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
-import { More, Pages, type Place } from '../ui/pages.tsx';
+import { More, Pages, type ListPage } from '../ui/pages.tsx';
 import { CopyLink, InvitePeople } from './invite-people.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 import { ROLE_NAMES } from './roles.ts';
@@ -43,7 +43,7 @@ export function InvitationsView({ menu }: { readonly menu: ReactNode }) {
             <p className="soft">You cannot invite people in this organization.</p>
           )}
           <ul className="plain-list" aria-label="Invitations">
-            <Pages of="invitations">{(place) => <InvitationsPage place={place} />}</Pages>
+            <Pages of="invitations">{(page) => <InvitationsPage page={page} />}</Pages>
           </ul>
         </section>
       </div>
@@ -51,8 +51,8 @@ export function InvitationsView({ menu }: { readonly menu: ReactNode }) {
   );
 }
 
-function InvitationsPage({ place }: { readonly place: Place }) {
-  const read = useData(InvitationsDocument, { after: place.after }, { requestPolicy: 'cache-and-network' });
+function InvitationsPage({ page }: { readonly page: ListPage }) {
+  const read = useData(InvitationsDocument, { after: page.after }, { requestPolicy: 'cache-and-network' });
   if (read.state !== 'ready') return <NotReady of={read} as="li" />;
   const { nodes = [], pageInfo } = read.data.organization?.invitations ?? {};
   return (
@@ -60,8 +60,8 @@ function InvitationsPage({ place }: { readonly place: Place }) {
       {nodes.map((invitation) => (
         <InvitationRow key={invitation.id} invitation={invitation} />
       ))}
-      {nodes.length === 0 && place.after === null && <li className="row soft">No open invitations.</li>}
-      <More place={place} info={pageInfo}>
+      {nodes.length === 0 && page.after === null && <li className="row soft">No open invitations.</li>}
+      <More page={page} info={pageInfo}>
         More invitations
       </More>
     </>
