@@ -132,7 +132,8 @@ export async function moveOrganization(config: Config, options: MoveOptions, rep
         heldMs = await switchOver(ground);
       } catch (error) {
         // Without this, the next call or --abort would do the same.
-        if ((await readMove(source.run, organizationId).catch(() => undefined))?.state === 'leaving')
+        const left = await readMove(source.run, organizationId).catch(() => ({ state: 'moved' }));
+        if (left?.state !== 'moved')
           await clear(ground).catch(() => report('the copy could not be removed: repeat the command with --abort'));
         throw error;
       }

@@ -16,7 +16,7 @@ import { openDialog } from '../ui/dialog.tsx';
 import { Header } from '../ui/header.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
-import { More, Pages, type ListPage } from '../ui/pages.tsx';
+import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import { CopyLink, InvitePeople } from './invite-people.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 import { ROLE_NAMES } from './roles.ts';
