@@ -415,7 +415,7 @@ export function statementsOf(definition: string): string[] {
 }
 
 /** Returns a statement or an expression of PL/pgSQL, such as `v_count := 1`, as a statement. */
-function asStatement(text: string): string {
+export function asStatement(text: string): string {
   const expression = text.replace(/^[\w.[\]"]+\s*:?=(?!=)/, '');
   const isStatement = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(text);
   return isStatement ? text : `SELECT ${isParsed(`SELECT ${expression}`) && expression !== text ? expression : text}`;

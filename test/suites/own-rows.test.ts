@@ -5,9 +5,11 @@ import { copyOrganization, leaveRoomForCopies } from '../helpers/copies.ts';
 import { createMigratedDatabase } from '../helpers/database.ts';
 import { startDatabaseProxy } from '../helpers/database-proxy.ts';
 import { doEverything, doMore } from '../helpers/everything.ts';
+import { asStatement } from '../helpers/routing.ts';
 import { unexceptedViolationsOf } from '../helpers/routing-exceptions.ts';
 import { contentsOf, makeScene, type Scene } from '../helpers/scene.ts';
 import { startServer } from '../helpers/server.ts';
+import { inOneLine } from '../helpers/source-sql.ts';
 
 // Checks the PostgreSQL plan of every statement of every call in one organization, while other organizations contain copies of
 // its data. A plan may read only rows of its own organization.
@@ -143,7 +145,7 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
       await startDatabaseProxy(database.url, (message) => {
         if (!message.startsWith('duration: ')) return;
         const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(message.indexOf('{')));
-        explained.push({ call, text: text.replaceAll(/\s+/g, ' ').trim(), plan });
+        explained.push({ call, text: inOneLine(text).trim(), plan });
       }),
     );
     const server = own.use(
@@ -197,7 +199,7 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
     // The recording of platform/routable-statements.test.ts lacks the start, the workers, and statements of functions.
     const names = { tables: await organizationTables(client), hasVariables: true };
     const unroutable = [...new Set(ofCalls.map(({ text }) => text))].flatMap((text) =>
-      unexceptedViolationsOf(text, names).map(({ rule, table }) => `${rule}: ${table} in ${text}`),
+      unexceptedViolationsOf(asStatement(text), names).map(({ rule, table }) => `${rule}: ${table} in ${text}`),
     );
     expect(unroutable).toEqual([]);
     const scans = ofCalls.flatMap(({ plan, ...made }) =>

@@ -134,8 +134,9 @@ function fromConversation(narrow: CompiledNarrow, conversationId: number): Sourc
  * of ids. PostgreSQL then reads the index on the compared columns from one bound to the other.
  *
  * Compares and sorts row values such as `(channel_id, id)`. If only ids were compared, the planner would expect hardly any row
- * between the bounds, and would read all rows before sorting them. With an additional equality condition, PostgreSQL would
- * start at the end of the channel instead of the bound.
+ * between the bounds, and would read all rows before sorting them. With an additional equality condition on the column,
+ * PostgreSQL would start at the end of the channel instead of the bound. One on the organization, which precedes the column in
+ * the index, does no harm.
  *
  * @param column Column of the channel or conversation. If it is `CHANNEL`, the topic of the narrow applies too.
  * @param conditions Further conditions.
