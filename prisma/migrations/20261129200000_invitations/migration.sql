@@ -22,9 +22,9 @@ CREATE TABLE IF NOT EXISTS "invitation" (
 
     CONSTRAINT "invitation_pkey" PRIMARY KEY ("realm_id", "id"),
     CONSTRAINT "invitation_realm_id_fkey" FOREIGN KEY ("realm_id") REFERENCES "realm"("id")
-        ON DELETE CASCADE ON UPDATE CASCADE,
+        ON DELETE CASCADE ON UPDATE NO ACTION,
     CONSTRAINT "invitation_realm_id_inviter_id_fkey" FOREIGN KEY ("realm_id", "inviter_id")
-        REFERENCES "user_account"("realm_id", "id") ON DELETE CASCADE ON UPDATE CASCADE,
+        REFERENCES "user_account"("realm_id", "id") ON DELETE CASCADE ON UPDATE NO ACTION,
     CONSTRAINT "invitation_realm_id_link_id_fkey" FOREIGN KEY ("realm_id", "link_id")
         REFERENCES "invitation"("realm_id", "id") ON DELETE NO ACTION ON UPDATE NO ACTION,
     CONSTRAINT "invitation_email_bound" CHECK (octet_length("email") <= 4096),
