@@ -545,7 +545,8 @@ describe('permission to invite', () => {
     await owner.ok('PATCH', `/streams/${open}`, { is_default_stream: true });
     await invited(member, newAddress(), { stream_ids: [open] });
     const typed = await member.tryMutation('inviteUsers', { emails: [newAddress()], channelIds: [open, secret] });
-    expect(typed).toMatchObject({ __typename: 'NotFoundError', message: 'Invalid channel ID' });
+    const message = 'The channel does not exist, or you cannot see it.';
+    expect(typed).toMatchObject({ __typename: 'NotFoundError', message });
     expect(guest.id).toBeGreaterThan(0);
   });
 

@@ -367,6 +367,7 @@ const ROWS: Readonly<Record<string, string>> = {
   Draft: `id content topicName author { id } channel { id name } topic { id name } recipients { ${PERSON} }`,
   Message: MESSAGE,
   MutedTopic: 'channelName topicName mutedAt',
+  OutdatedFields: 'typeName objectId fields',
   Reminder: `id content scheduledAt message { ${MESSAGE} }`,
   ScheduledMessage: `id content scheduledAt owner { id } channel { id name } topic { id name } recipients { ${PERSON} }`,
   User: `${PERSON} role profileData { value }`,

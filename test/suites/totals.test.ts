@@ -425,6 +425,7 @@ const TABLES: Readonly<Record<string, Bound>> = {
   deleted_message: { removedAfter: 'deleted_at' },
   outgoing_mail: { removedAfter: 'created_at' },
   email_change: { removedAfter: 'created_at' },
+  password_reset: { key: ['user_id'] },
   used_token: { removedAfter: 'expires_at' },
   log_epoch: { isUnlisted: true },
   realm_move: { isUnlisted: true },
