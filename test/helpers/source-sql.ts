@@ -5,10 +5,13 @@ import { parseSync } from 'vite';
 
 const SOURCES = join(import.meta.dirname, '../../src');
 
-/** Tags of templates that contain SQL: `Prisma.sql`, `sql`, and the methods of database clients. */
+/** Tags of templates that contain SQL: `Prisma.sql`, `sql`, and the methods of the ORM. */
 const SQL_TAG = /(?:^|\.)(?:sql|\$queryRaw|\$executeRaw)$/;
 
-/** An SQL template in `src`: a statement, or a part that is inserted into other templates. */
+/** The beginning of a statement in a text that has no tag. Such texts are executed by a driver. */
+const STATEMENT = /^\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\s(?=[\s\S]*\b(?:FROM|INTO|SET)\s)/;
+
+/** SQL in `src`: a statement, or a part that is inserted into other templates. */
 export interface SqlTemplate {
   /** Path in `src`, and line. */
   readonly place: string;
@@ -26,7 +29,7 @@ export function readSqlTemplates(): SqlTemplate[] {
     const source = readFileSync(join(SOURCES, file), 'utf8');
     const templates: SqlTemplate[] = [];
     collect(parseSync(file, source).program, (tag, texts, start) => {
-      if (!SQL_TAG.test(source.slice(...tag))) return;
+      if (tag === undefined ? !STATEMENT.test(texts.join('')) : !SQL_TAG.test(source.slice(...tag))) return;
       const line = source.slice(0, start).split('\n').length;
       templates.push({ place: `${file}:${line}`, texts: texts.map(inOneLine) });
     });
@@ -37,16 +40,19 @@ export function readSqlTemplates(): SqlTemplate[] {
 // biome-ignore lint/suspicious/noExplicitAny: Nodes of the syntax tree are visited generically.
 type Tree = any;
 
+/** Calls `found` for each template and each string, with the position of its tag if it has one. */
 function collect(
   node: Tree,
-  found: (tag: readonly [number, number], texts: readonly string[], start: number) => void,
+  found: (tag: readonly [number, number] | undefined, texts: readonly string[], start: number) => void,
 ): void {
   if (node === null || typeof node !== 'object') return;
+  const textsOf = ({ quasis }: Tree): string[] => quasis.map(({ value }: Tree) => value.cooked);
+  if (node.type === 'Literal' && typeof node.value === 'string') found(undefined, [node.value], node.start);
+  if (node.type === 'TemplateLiteral') found(undefined, textsOf(node), node.start);
   if (node.type === 'TaggedTemplateExpression') {
-    const texts = node.quasi.quasis.map(({ value }: Tree) => value.cooked);
-    found([node.tag.start, node.tag.end], texts, node.start);
-  }
-  for (const child of Object.values(node)) collect(child, found);
+    found([node.tag.start, node.tag.end], textsOf(node.quasi), node.start);
+    for (const expression of node.quasi.expressions) collect(expression, found);
+  } else for (const child of Object.values(node)) collect(child, found);
 }
 
 /** Returns whether a statement contains the texts of a template, in their order. */

@@ -147,6 +147,18 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'The external service is not configured.',
   },
   {
+    mutations: ['inviteUsers'],
+    at: /^emails /,
+    results: ['InvitationFailedError', 'ValidationError'],
+    reason: 'The error lists all addresses that are refused.',
+  },
+  {
+    mutations: ['resetPassword'],
+    at: /^newPassword /,
+    results: ['NotFoundError'],
+    reason: 'The link of the call does not exist.',
+  },
+  {
     mutations: ['signIn', 'fetchApiKey'],
     at: /^(username|password) /,
     results: ['AuthenticationFailedError', 'RateLimitHitError'],
@@ -183,6 +195,9 @@ const FORBIDDEN: Readonly<Record<string, readonly [type: string, reason: string]
   updateSubscriptionSettings: ['ConflictError', 'A viewer changes only own subscriptions, and can subscribe first.'],
   updateSettings: ['ValidationError', 'The password of the call is not that of the viewer.'],
   signOut: ['ConflictError', 'The callers have no session.'],
+  requestInvitation: ['ConflictError', 'The server of the tests sends no email.'],
+  requestPasswordReset: ['ConflictError', 'The server of the tests sends no email.'],
+  resetPassword: ['NotFoundError', 'The link of the call does not exist.'],
   fetchApiKeyByJwt: ['ConflictError', 'The external service is not configured.'],
   createVideoCall: ['ConflictError', 'The external service is not configured.'],
   completeVideoCallRegistration: ['ConflictError', 'The external service is not configured.'],

@@ -271,7 +271,7 @@ async function fill({ organization, owner, member, guest, names }: Scene, client
 async function organizationTables(client: pg.Client): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query(
     `SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attname = 'realm_id'
-     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'realm_move'`,
   );
   return new Map([...rows.map(({ relname }) => [relname, 'realm_id'] as const), ['realm', 'id'] as const]);
 }

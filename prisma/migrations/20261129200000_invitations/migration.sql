@@ -43,3 +43,8 @@ CREATE TABLE IF NOT EXISTS "invitation" (
 CREATE UNIQUE INDEX IF NOT EXISTS "invitation_realm_id_token_hash_key" ON "invitation"("realm_id", "token_hash");
 CREATE INDEX IF NOT EXISTS "invitation_realm_id_inviter_id_idx" ON "invitation"("realm_id", "inviter_id");
 CREATE INDEX IF NOT EXISTS "invitation_realm_id_link_id_idx" ON "invitation"("realm_id", "link_id");
+-- The email of an invitation names the inviter, without an address by which the erasure of the inviter would find it.
+ALTER TABLE "outgoing_mail" ADD COLUMN IF NOT EXISTS "named_user_id" INTEGER;
+ALTER TABLE "outgoing_mail" DROP CONSTRAINT IF EXISTS "outgoing_mail_realm_id_named_user_id_fkey";
+ALTER TABLE "outgoing_mail" ADD CONSTRAINT "outgoing_mail_realm_id_named_user_id_fkey" FOREIGN KEY ("realm_id", "named_user_id")
+    REFERENCES "user_account"("realm_id", "id") ON DELETE CASCADE ON UPDATE NO ACTION;

@@ -34,7 +34,8 @@ const Erasure = builder.inputType('ErasureInput', {
       required: false,
       description:
         'Whether to erase the name, email address, avatar, status, profile, settings, credentials and consent to video ' +
-        'calls, and the drafts, scheduled messages, reminders, snippets, topic policies, alert words and navigation views. ' +
+        'calls, and the drafts, scheduled messages, reminders, snippets, topic policies, alert words, navigation views and ' +
+        'invitations. ' +
         'Default: false.',
     }),
     publicChannelMessages: t.boolean({

@@ -21,7 +21,7 @@ export const deleteUser = endpoint({
     '`delete_profile`, `delete_public_channel_messages`, `delete_private_channel_messages` and ' +
     '`delete_direct_messages`. `delete_profile` erases the name, email address, avatar, status, profile, ' +
     'settings, password, API key and consent to video calls, the drafts, scheduled messages, reminders, snippets, topic ' +
-    'policies, alert words, navigation views and queued email, and all of this data in the event log. The operator keeps no copy of erased data.',
+    'policies, alert words, navigation views, invitations and queued email, and all of this data in the event log. The operator keeps no copy of erased data.',
   permission: 'administrators; only owners can deactivate an owner',
   params: {
     user_id: inPath(z.int(), { description: 'Id of the user.' }),

@@ -144,11 +144,11 @@ export async function requestInvitation(
   const { app, work } = request;
   const { invitation: link, organization, needs } = await findInvitation(request, work.db, token);
   if (!link.isReusable) throw new ConflictError('This invitation already names an address.', { parameter: TOKEN });
+  const address = requireAddress(email);
+  await requireAllowedAddress(work.db, organization, address);
   if (needs !== 'address' || app.config.smtpUrl === undefined) {
     throw new ConflictError('This server cannot send email. Ask an administrator of the organization to add you.');
   }
-  const address = requireAddress(email);
-  await requireAllowedAddress(work.db, organization, address);
   await countRequested(app, `${organization.id} ${normalAddress(address)}`);
   const newToken = newLinkToken();
   const scope = { app, work, organizationId: organization.id };

@@ -16,7 +16,7 @@ export const invitationUrl = (
 
 interface Sent {
   readonly organization: Organization;
-  readonly inviter: Pick<User, 'fullName'>;
+  readonly inviter: Pick<User, 'id' | 'fullName'>;
   readonly invitation: Pick<Invitation, 'email' | 'expiresAt' | 'linkId'>;
   readonly token: string;
   /** Whether a user of the organization already has the address. The email then has no link. */
@@ -46,6 +46,7 @@ ${invitationUrl(app, organization, token)}`;
   await queueMail(tx, {
     organizationId: organization.id,
     to: email,
+    namedUserId: inviter.id,
     subject: isRequested ? `Join ${place}` : `${name} invites you to ${place}`,
     body: `Hello,
 

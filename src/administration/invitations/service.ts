@@ -9,6 +9,7 @@ import { visibleEmail } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
+import { eraseMailNaming } from '../../platform/mail/outbox.ts';
 import { isAdministrator, MEMBER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
@@ -18,7 +19,7 @@ import { requireProof } from '../sign-in/proof.ts';
 import { InvitationFailedError, type RefusedAddress } from './errors.ts';
 import { emitChanged } from './events.ts';
 import { invitationUrl, mailInvitation } from './mail.ts';
-import { requireMayInvite, requireTerms } from './terms.ts';
+import { requireFew, requireMayInvite, requireTerms } from './terms.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -155,9 +156,9 @@ async function checkTerms(ctx: Ctx, given: NewInvitation) {
     given.welcomeText == null
       ? null
       : requireText(parameter, given.welcomeText, { strip: true, max: MAX_WELCOME_LENGTH });
+  const places = { channelIds: requireFew('stream_ids', channelIds), groupIds: requireFew('group_ids', groupIds) };
   // A person with a higher role keeps it after the viewer's session has ended.
   if (role < MEMBER) await requireProof(ctx, given.currentPassword);
-  const places = { channelIds: [...new Set(channelIds)], groupIds: [...new Set(groupIds)] };
   return { role, ...places, includesDefaultChannels, expiresAt, welcomeText };
 }
 
@@ -396,13 +397,14 @@ export async function revokeInvitationsOf(
   emitChanged(emit, closed);
 }
 
-/** Deletes the invitations that a user sent, and the open ones to the user's addresses, as part of the user's erasure. */
+/** Deletes the invitations that a user sent, with their emails, and the open ones to the user's addresses, as part of the user's erasure. */
 export async function eraseInvitations(
   tx: Tx,
   { id, organizationId }: Pick<User, 'id' | 'organizationId'>,
   addresses: readonly string[],
 ): Promise<void> {
   await tx.invitation.deleteMany({ where: { organizationId, inviterId: id } });
+  await eraseMailNaming(tx, { organizationId, id });
   await tx.$executeRaw`
     DELETE FROM invitation WHERE realm_id = ${organizationId}
     AND lower(email) IN (SELECT lower(a) FROM unnest(${[...addresses]}::text[]) AS a)`;

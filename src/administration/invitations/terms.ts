@@ -16,7 +16,19 @@ import { ROLE_GROUP, requireActiveGroup } from '../user-groups/access.ts';
 import { mayChangeMembers } from '../user-groups/members.ts';
 
 /** Maximum number of channels, and of groups, of an invitation. The columns have the same bound. */
-export const MAX_PLACES = 500;
+const MAX_PLACES = 500;
+
+/**
+ * Returns the ids of the channels or groups of a new invitation, each once.
+ *
+ * @param parameter Name of the parameter that contains the ids.
+ * @throws ValidationError if there are more than 500.
+ */
+export function requireFew(parameter: string, ids: readonly number[]): number[] {
+  if (ids.length <= MAX_PLACES) return [...new Set(ids)];
+  const message = `${parameter} is too long (limit: ${MAX_PLACES} items)`;
+  throw new ValidationError(message, { parameter, maximum: MAX_PLACES });
+}
 
 /** Role of a new user, and the channels and groups that they join. */
 export type Terms = Pick<Invitation, 'isReusable' | 'role' | 'channelIds' | 'groupIds'>;
@@ -53,14 +65,6 @@ export function requireMayInvite(actor: ChannelActor, terms: Pick<Terms, 'isReus
 export async function requireTerms(tx: Tx, actor: ChannelActor, terms: Terms): Promise<void> {
   requireMayInvite(actor, terms);
   const { channelIds, groupIds } = terms;
-  for (const [parameter, ids] of [
-    ['stream_ids', channelIds],
-    ['group_ids', groupIds],
-  ] as const) {
-    if (ids.length <= MAX_PLACES) continue;
-    const message = `${parameter} is too long (limit: ${MAX_PLACES} items)`;
-    throw new ValidationError(message, { parameter, maximum: MAX_PLACES });
-  }
   const [channels, groups] = [await assessChannels(tx, actor, channelIds), await assessGroups(tx, actor, groupIds)];
   for (const objection of [...channels, ...groups].map(({ objection }) => objection)) {
     if (objection !== undefined) throw objection;

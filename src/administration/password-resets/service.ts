@@ -52,8 +52,8 @@ export async function requestPasswordReset(request: RequestCtx, email: string): 
   const { app, work, organization, caller } = request;
   if (organization === null) throw new NonexistentSubdomainError();
   if (organization.deactivatedAt !== null) throw new OrganizationDeactivatedError();
-  requireMailServer(app);
   const address = requireAddress(email);
+  requireMailServer(app);
   await countForNetwork(app, caller?.network ?? '');
   await countForAddress(app, `${organization.id} ${normalAddress(address)}`);
   const scope = { app, work, organizationId: organization.id };

@@ -21,6 +21,8 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly body: string;
+  /** User whose name is in the text, if the user's address is not. The erasure of the user deletes the email. */
+  readonly namedUserId?: number | undefined;
 }
 
 /** An email that this node has claimed for sending. */
@@ -51,12 +53,13 @@ export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Z
  *
  * @throws Error if `to` is not an email address. Callers must check this before.
  */
-export async function queueMail(tx: Tx, { organizationId, to, subject, body }: Mail): Promise<void> {
+export async function queueMail(tx: Tx, { organizationId, to, subject, body, namedUserId }: Mail): Promise<void> {
   if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('An email must have exactly one valid address');
   const line = oneLine(subject);
   await tx.$executeRaw`
-    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at)
-    VALUES (${organizationId}, ${to}, ${line.toWellFormed()}, ${body.replaceAll('\0', '').toWellFormed()}, CURRENT_TIMESTAMP)`;
+    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at, named_user_id)
+    VALUES (${organizationId}, ${to}, ${line.toWellFormed()}, ${body.replaceAll('\0', '').toWellFormed()}, CURRENT_TIMESTAMP,
+      ${namedUserId ?? null}::int)`;
 }
 
 /**
@@ -142,6 +145,11 @@ export async function purgeMail({ db, now }: MailContext): Promise<void> {
   const limit = new Date(now().getTime() - KEPT_MS);
   await db.$executeRaw`
     DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL AND COALESCE(sent_at, created_at) < ${limit}`;
+}
+
+/** Deletes all emails, sent or not, that were queued with a user as `namedUserId`. */
+export async function eraseMailNaming(tx: Tx, { organizationId, id }: { organizationId: number; id: number }): Promise<void> {
+  await tx.outgoingMail.deleteMany({ where: { organizationId, namedUserId: id } });
 }
 
 /** Deletes all emails, sent or not, whose recipient, subject or text contains one of the email addresses. */
