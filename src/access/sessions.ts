@@ -75,7 +75,10 @@ export async function openSession({ app, work }: WorkCtx, { id, organizationId }
   });
   await work.db.$executeRaw`
     DELETE FROM session WHERE (realm_id, id) IN (
-      SELECT realm_id, id FROM session WHERE idle_expires_at < ${now} LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+      SELECT realm_id, id FROM session WHERE idle_expires_at < ${now}
+        -- The rows of an organization that is moving to another database can be held.
+        AND NOT EXISTS (SELECT FROM realm_move m WHERE m.realm_id = session.realm_id)
+      LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
   await endTooMany(work, { id, organizationId });
   return { session, token, expiresAt };
 }

@@ -29,6 +29,8 @@ export async function useUp(
   await db.$executeRaw`
     DELETE FROM used_token WHERE (realm_id, id_hash) IN (
       SELECT realm_id, id_hash FROM used_token WHERE expires_at < ${app.now()}
+        -- The rows of an organization that is moving to another database can be held.
+        AND NOT EXISTS (SELECT FROM realm_move m WHERE m.realm_id = used_token.realm_id)
       LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
   return true;
 }

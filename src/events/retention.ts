@@ -61,7 +61,8 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
           (SELECT e.id FROM event e WHERE e.realm_id = c.realm_id AND e.created_at < ${old}
            ORDER BY e.created_at DESC, e.id DESC LIMIT 1),
           c.last_id - ${config.logRowsPerOrganization})) AS prune_through
-    FROM event_counter c WHERE c.last_id > c.pruned_through`;
+    -- Without the organizations that have moved to another database: their rows cannot be changed.
+    FROM event_counter c JOIN realm r ON r.id = c.realm_id WHERE c.last_id > c.pruned_through`;
   for (const { realm_id, prune_through } of organizations) {
     if (prune_through === null) continue;
     const through = Number(prune_through);
@@ -79,7 +80,7 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
  */
 async function deletePruned(db: LogContext['db']): Promise<void> {
   const organizations = await db.$queryRaw<{ realm_id: number; pruned_through: bigint }[]>`
-    SELECT c.realm_id, c.pruned_through FROM event_counter c
+    SELECT c.realm_id, c.pruned_through FROM event_counter c JOIN realm r ON r.id = c.realm_id
     -- The oldest event of each organization, because the planner would read all events for an EXISTS.
     WHERE (SELECT e.id FROM event e WHERE e.realm_id = c.realm_id ORDER BY e.id LIMIT 1) <= c.pruned_through`;
   for (const { realm_id, pruned_through: through } of organizations) {

@@ -132,3 +132,19 @@ test('resumes an interrupted sweep, although the organization has no events sinc
   await sweep(service.app);
   expect(await left()).toBe(0);
 });
+
+test('prunes the log beside rows of an organization that has moved and whose rows cannot be changed', async () => {
+  const { organization, member } = await createOrganization({}, { on: service });
+  const { organization: gone } = await createOrganization({}, { on: service });
+  await saveDraft(member, 'old');
+  clock += 10 * 24 * 60 * MINUTE;
+  await service.app.db.$transaction([
+    service.app.db.$executeRaw`SET LOCAL session_replication_role = replica`,
+    service.app.db.$executeRaw`DELETE FROM realm WHERE id = ${gone.id}`,
+    service.app.db.$executeRaw`UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${gone.id}`,
+  ]);
+  const before = await pruned(gone.id);
+  await sweep(service.app);
+  expect(await pruned(organization.id)).toBeGreaterThan(0);
+  expect(await pruned(gone.id)).toBe(before);
+});

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { transact } from '../../src/events/log.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { type Mail, queueMail } from '../../src/platform/mail/outbox.ts';
@@ -142,6 +142,33 @@ describe('queued email', () => {
     const subjects = mailbox.mails.slice(before).map(({ raw }) => /^Subject: (.*)\r$/m.exec(raw)?.[1]);
     expect(subjects.toSorted()).toEqual(Array.from({ length: 10 }, (_, i) => `Mail ${i}`));
     await other.stop();
+  });
+
+  test('does not delay others if its organization moves to another database while it is sent', async () => {
+    const { db, work } = service.app;
+    const { organization } = await createOrganization({}, { on: service });
+    await transact({ work, organizationId: organization.id }, (tx) =>
+      queueMail(tx, { organizationId: organization.id, to: 'ada@acme.example', subject: 'Moving', body: 'Good day.' }),
+    );
+    await db.$executeRaw`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'moving' USING ERRCODE = '55P03'; END $$`;
+    await db.$executeRaw`
+      CREATE TRIGGER refused BEFORE UPDATE ON outgoing_mail FOR EACH ROW
+      WHEN (NEW.sent_at IS NOT NULL AND NEW.subject = 'Moving') EXECUTE FUNCTION refuse()`;
+    try {
+      const before = mailbox.mails.length;
+      const passed = pass(1000);
+      await vi.waitFor(() => expect(mailbox.mails.length).toBe(before + 1), { timeout: 10_000 });
+      await db.$transaction([
+        db.$executeRaw`SET LOCAL session_replication_role = replica`,
+        db.$executeRaw`DELETE FROM realm WHERE id = ${organization.id}`,
+      ]);
+      expect(await passed).toHaveLength(1);
+      await queue();
+      expect(await pass(1000)).toHaveLength(1);
+    } finally {
+      await db.$executeRaw`DROP FUNCTION refuse CASCADE`;
+    }
   });
 
   test('is deleted 30 days after it was sent', async () => {

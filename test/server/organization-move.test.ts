@@ -224,11 +224,19 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
          ALTER TABLE realm ENABLE ALWAYS TRIGGER refused`,
       );
     };
+    const third = await emptyDatabase();
+    expect(await run(['migrate'], { DATABASE_URL: third, SECRET_KEY })).toMatchObject({ code: 0 });
     for (const ending of ['--abort', undefined]) {
       await refuses(true);
       expect(await move(one, made, two)).toMatchObject({ code: 1, said: expect.stringContaining('refused') });
       for (const person of [member, personAt(two, member)])
         expect((await person.rest('GET', '/users/me')).status).not.toBe(200);
+      expect((await member.rest('GET', '/users/me')).body.msg).toContain('has moved');
+      // A database that is not the target of the move cannot revert it.
+      expect(await move(one, made, { ...two, url: third }, '--abort')).toMatchObject({
+        code: 1,
+        said: expect.stringMatching(/has moved to PostgreSQL at .*, not to/),
+      });
       expect((await member.rest('GET', '/users/me')).body.msg).toContain('has moved');
       await refuses(false);
       expect(await move(one, made, two, ...(ending === undefined ? [] : [ending]))).toMatchObject({ code: 0 });

@@ -6,7 +6,8 @@ DECLARE
 BEGIN
   FOR r IN
     SELECT c.conrelid::regclass AS referencing, c.conname AS name,
-           replace(pg_get_constraintdef(c.oid), ' ON UPDATE CASCADE', '') AS definition
+           -- Without NOT VALID of a constraint that already has it, because it is added below.
+           regexp_replace(replace(pg_get_constraintdef(c.oid), ' ON UPDATE CASCADE', ''), ' NOT VALID$', '') AS definition
     FROM pg_constraint c
     WHERE c.contype = 'f' AND c.confupdtype = 'c' AND c.connamespace = current_schema()::regnamespace ORDER BY 1, 2
   LOOP

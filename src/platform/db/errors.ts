@@ -66,6 +66,13 @@ export function isLockConflict(error: unknown): boolean {
   return codesOf(error).some((code) => code === LOCK_TIMEOUT || SERIALIZATION_FAILURES.has(code));
 }
 
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Returns whether a statement failed because the role lacks a right. */
+export function isForbidden(error: unknown): boolean {
+  return codesOf(error).includes(INSUFFICIENT_PRIVILEGE);
+}
+
 /** Messages of the driver, without a code, for a connection that broke or could not be made. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded when trying|xpired)|Query read timeout)/;

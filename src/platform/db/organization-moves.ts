@@ -187,6 +187,20 @@ export async function releaseWrites(run: RunSql, organizationId: number): Promis
   await run(`SELECT pg_advisory_unlock(${ADVISORY_LOCKS.inSqlFunctions.guard_moving_realm}, ${organizationId})::text`);
 }
 
+/**
+ * Maximum time without a statement while changes are held, in milliseconds. Much longer than any pause of a command that runs.
+ */
+const MAX_IDLE_MS = 10_000;
+
+/**
+ * Limits the idle time of a session, or removes the limit. If the command is suspended, the server then ends the session, and
+ * with it the hold.
+ */
+export async function limitIdleTime(run: RunSql, isLimited: boolean): Promise<void> {
+  const ms = isLimited ? MAX_IDLE_MS : 0;
+  await run(`SET idle_session_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`);
+}
+
 /** Number of rows that one statement removes. */
 const BATCH = 2_000;
 /** Maximum pause after a batch, in milliseconds. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunSql } from './client.ts';
+import { isForbidden } from './errors.ts';
 
 /** A publication of some rows, its replication slot, and the subscription to it in another database. All have this name. */
 export interface Replication {
@@ -41,19 +42,54 @@ const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
  * for its own transaction.
  *
  * @param address Connection string by which the server of the target reaches the source.
+ * @returns Whether the log of the target cannot contain the address. False if the role may not change settings of the log.
  */
 export async function beginReplication(
   { name, source, target }: Replication,
   organizationId: number,
   { tables, address }: { readonly tables: readonly string[]; readonly address: string },
-): Promise<void> {
+): Promise<boolean> {
   const listed = tables.map((table) => `"${table}" WHERE (realm_id = ${organizationId})`).join(', ');
   await source(`CREATE PUBLICATION ${name} FOR TABLE ${listed} WITH (publish = 'insert, update, delete')`);
   await source(`SELECT pg_create_logical_replication_slot('${name}', 'pgoutput')::text`);
-  await target(
-    `CREATE SUBSCRIPTION ${name} CONNECTION ${quotedText(address)} PUBLICATION ${name}
-     WITH (create_slot = false, slot_name = '${name}', copy_data = true, disable_on_error = true)`,
+  return withoutLog(target, () =>
+    target(
+      `CREATE SUBSCRIPTION ${name} CONNECTION ${quotedText(address)} PUBLICATION ${name}
+       WITH (create_slot = false, slot_name = '${name}', copy_data = true, disable_on_error = true)`,
+    ),
   );
+}
+
+/** Settings with which the server does not write statements to its log. */
+const WITHOUT_LOG = {
+  log_min_error_statement: 'panic',
+  log_statement: 'none',
+  log_min_duration_statement: '-1',
+  log_min_duration_sample: '-1',
+  log_transaction_sample_rate: '0',
+} as const;
+
+/**
+ * Runs `work`, whose statement contains a password, so that the server does not write it to its log.
+ *
+ * @returns False if the role may not change these settings. `work` was run all the same.
+ */
+async function withoutLog(run: RunSql, work: () => Promise<unknown>): Promise<boolean> {
+  const settings = Object.entries(WITHOUT_LOG);
+  let isPrivate = true;
+  try {
+    // Several statements in one message are one transaction: all settings are changed, or none.
+    await run(settings.map(([name, value]) => `SET ${name} = '${value}'`).join('; '));
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    isPrivate = false;
+  }
+  try {
+    await work();
+  } finally {
+    if (isPrivate) await run(settings.map(([name]) => `RESET ${name}`).join('; '));
+  }
+  return isPrivate;
 }
 
 const SUBSCRIPTION = `pg_subscription s JOIN pg_database d ON d.oid = s.subdbid WHERE d.datname = current_database()`;

@@ -104,6 +104,11 @@ export async function isMailDue({ db, now }: MailContext): Promise<boolean> {
   return (await db.outgoingMail.findFirst({ where: { nextAttemptAt: { lte: now() } }, select: { id: true } })) !== null;
 }
 
+/** Returns whether the organization of an email is in this database. It can have moved to another one. */
+export async function isHere({ db }: MailContext, { organizationId }: ClaimedMail): Promise<boolean> {
+  return (await db.organization.findUnique({ where: { id: organizationId }, select: { id: true } })) !== null;
+}
+
 /** Records that the mail server accepted an email. */
 export async function noteSent({ db, now }: MailContext, { id, organizationId }: ClaimedMail): Promise<void> {
   // Changes nothing if the email was erased meanwhile.

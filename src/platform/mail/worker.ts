@@ -4,6 +4,7 @@ import { retry } from '../retry.ts';
 import {
   type ClaimedMail,
   claimMail,
+  isHere,
   isMailDue,
   type MailContext,
   noteFailure,
@@ -37,8 +38,8 @@ type Transport = ReturnType<typeof openTransport>;
  * A worker that sends queued emails through SMTP_URL. Any number of nodes can run workers on one database.
  *
  * An email is sent once, with one exception: the mail server accepts it, but the connection breaks before the reply arrives, or
- * the process dies before it stores the result. The email is then sent again with the same Message-ID. Without SMTP_URL, emails
- * stay queued, and this is logged once.
+ * the process dies, or the organization moves to another database, before the result is stored. The email is then sent again
+ * with the same Message-ID. Without SMTP_URL, emails stay queued, and this is logged once.
  */
 export class MailWorker {
   readonly #app: MailContext;
@@ -100,7 +101,7 @@ export class MailWorker {
     } catch (error) {
       return this.#noteFailure(mail, error);
     }
-    await this.#note(() => noteSent(this.#app, mail));
+    await this.#note(mail, () => noteSent(this.#app, mail));
     return true;
   }
 
@@ -108,7 +109,8 @@ export class MailWorker {
     const { message = String(error), code, responseCode = 0 } = error as SendError;
     const isRefusal = code === 'EENVELOPE' || code === 'EMESSAGE';
     const failure = { reason: message, isFinal: isRefusal && responseCode >= 500 };
-    const next = await this.#note(() => noteFailure(this.#app, mail, failure));
+    const next = await this.#note(mail, () => noteFailure(this.#app, mail, failure));
+    if (next === undefined) return isRefusal;
     const fields = { mail: String(mail.id), reason: message, attempts: mail.attempts };
     if (next === null) this.#app.log.error(fields, 'email delivery failed permanently');
     else this.#app.log.warn(fields, 'email delivery failed, retrying');
@@ -117,10 +119,22 @@ export class MailWorker {
     return isRefusal;
   }
 
-  /** Stores the result of an attempt. Retries until the process stops, because the database can be unavailable. */
-  #note<T>(write: () => Promise<T>): Promise<T> {
+  /**
+   * Stores the result of an attempt. Retries until the process stops, because the database can be unavailable.
+   *
+   * @returns The result of `write`. Undefined if the organization has moved to another database, which sends the email again.
+   */
+  #note<T>(mail: ClaimedMail, write: () => Promise<T>): Promise<T | undefined> {
     const { signal } = this.#stop;
-    return retry(write, () => (signal.aborted ? undefined : NOTE_AGAIN_MS), signal);
+    const attempt = async () => {
+      try {
+        return await write();
+      } catch (error) {
+        if (await isHere(this.#app, mail)) throw error;
+        return undefined;
+      }
+    };
+    return retry(attempt, () => (signal.aborted ? undefined : NOTE_AGAIN_MS), signal);
   }
 
   #limits(): AbortSignal {

@@ -10,6 +10,7 @@ import {
   guardRows,
   hideOrganization,
   holdWrites,
+  limitIdleTime,
   type Move,
   readMove,
   readMoves,
@@ -47,6 +48,8 @@ const CATCH_UP_MS = 2_000;
 const [HOLD_AGAIN_MS, MAX_HOLDS] = [2_000, 20];
 /** Interval at which the target is queried for the last change, in milliseconds. */
 const LOOK_MS = 5;
+/** Interval of statements on the session with the source while only the target is working, in milliseconds. */
+const ALIVE_MS = 1_000;
 /**
  * Time between the switch and the removal of the rows, in milliseconds. Requests that were in progress at the switch get the
  * same answer as later ones.
@@ -231,6 +234,9 @@ function addressOf(databaseUrl: string, sourceAddress: string | undefined): stri
   const url = new URL(databaseUrl);
   // The parameter of the service, which PostgreSQL does not know.
   url.searchParams.delete('schema');
+  if (!url.searchParams.has('connect_timeout')) url.searchParams.set('connect_timeout', '10');
+  // The server reads a plus sign as such, not as a space.
+  url.search = url.search.replaceAll('+', '%20');
   if (sourceAddress !== undefined) url.host = sourceAddress;
   return url.href;
 }
@@ -280,7 +286,9 @@ async function copy(ground: Ground, address: string): Promise<void> {
   await writeMove(source.run, { ...move, state: 'leaving', place: target.place, returns: false });
   await guardRows(source.run, organizationId, names);
   report('beginning the replication');
-  await beginReplication(replication, organizationId, { tables: names, address });
+  const isPrivate = await beginReplication(replication, organizationId, { tables: names, address });
+  if (!isPrivate)
+    report(`the role may not change settings of the log: the log of ${target.place} may contain the source's password`);
   let reportedAt = performance.now();
   report(`copying ${names.length} tables`);
   await untilCopied(replication, (left) => {
@@ -305,17 +313,22 @@ async function switchOver(ground: Ground): Promise<number> {
     await untilCaughtUp(ground, Number.POSITIVE_INFINITY);
     report('holding changes');
     const since = performance.now();
-    if (await holdWrites(source.run, organizationId, HOLD_MS)) {
-      try {
-        if (await untilCaughtUp(ground, CATCH_UP_MS)) {
-          await raiseSequences(source.run, ground.target.run);
-          await compare(ground);
-          await show(ground);
-          return Math.round(performance.now() - since);
+    await limitIdleTime(source.run, true);
+    try {
+      if (await holdWrites(source.run, organizationId, HOLD_MS)) {
+        try {
+          if (await untilCaughtUp(ground, CATCH_UP_MS)) {
+            await raiseSequences(source.run, ground.target.run);
+            await compare(ground);
+            await show(ground);
+            return Math.round(performance.now() - since);
+          }
+        } finally {
+          await releaseWrites(source.run, organizationId).catch(() => {});
         }
-      } finally {
-        await releaseWrites(source.run, organizationId).catch(() => {});
       }
+    } finally {
+      await limitIdleTime(source.run, false).catch(() => {});
     }
     await requireReplicating(replication);
     report(`released: changes in progress or the replication took too long (attempt ${attempt})`);
@@ -355,15 +368,32 @@ async function untilCaughtUp(
 
 /** Compares all rows of the organization in both databases. @throws Error if they differ, which is a fault of this program. */
 async function compare({ source, target, organizationId, tables, report }: Ground): Promise<void> {
-  const [own, copied] = await Promise.all(
-    [source, target].map(({ run }) => sumOrganization(run, tables, organizationId)),
-  );
+  const copying = sumOrganization(target.run, tables, organizationId);
+  const summing = sumOrganization(source.run, tables, organizationId).then(async (sums) => {
+    await keepAlive(source.run, copying);
+    return sums;
+  });
+  const [own, copied] = await Promise.all([summing, copying]);
   for (const [i, { name }] of tables.entries()) {
     if (JSON.stringify(own?.[i]) === JSON.stringify(copied?.[i])) continue;
     throw new Error(`The copy of table ${name} differs: ${JSON.stringify({ source: own?.[i], copy: copied?.[i] })}`);
   }
   const rows = own?.reduce((sum, one) => sum + one.rows, 0) ?? 0;
   report(`compared ${rows} rows in ${tables.length} tables`);
+}
+
+/** Runs statements on an idle session until a promise is settled. */
+async function keepAlive(run: RunSql, until: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  const over = until.then(end, end);
+  for (;;) {
+    await Promise.race([over, sleep(ALIVE_MS)]);
+    if (isOver) return;
+    await run('SELECT 1 AS alive');
+  }
 }
 
 /** Hides the organization in the source and shows it in the target. */
@@ -434,13 +464,24 @@ async function runShell(command: string, report: Report): Promise<void> {
   if (code !== 0) report(`the command of --on-switch failed (${code}): change the map of the proxy by hand`);
 }
 
-/** Undoes an unfinished move. @throws ConflictError if the target is already in use. */
+/**
+ * Undoes an unfinished move.
+ *
+ * @throws ConflictError if the target is already in use, or is not the target of the move. The target of the move could be in
+ *   use then.
+ */
 async function undo(ground: Ground, move: Move | undefined): Promise<Moved> {
   const { source, target, organizationId, subdomain } = ground;
+  const other = await readMove(target.run, organizationId);
+  const isOfMove = other !== undefined && other.moveId === move?.moveId;
+  if (move?.state === 'leaving' && !isOfMove && (other !== undefined || move.place !== target.place))
+    throw new ConflictError(`${named(subdomain)} is moving to ${move.place}, not to ${target.place}.`);
   if (move?.state === 'moved') {
     const isShown = (await readOrganization(target.run, organizationId)) !== undefined;
     if (isShown || move.organization === null)
       throw new ConflictError(`${named(subdomain)} has moved to ${move.place}. To return it, move it back.`);
+    if (!isOfMove || other.state !== 'arriving')
+      throw new ConflictError(`${named(subdomain)} has moved to ${move.place}, not to ${target.place}.`);
     await source.run('BEGIN');
     await withoutTriggers(source.run);
     await showOrganization(source.run, move.organization);
