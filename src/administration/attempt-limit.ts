@@ -20,8 +20,7 @@ export function attemptLimit(name: string, limit: FailureLimit): CountAttempt {
     const counter = counters.get(app) ?? app.rateLimits.failureCounter(name, limit);
     counters.set(app, counter);
     const hashed = createHash('sha256').update(key).digest('base64');
-    const waitMs = await counter.waitMs(hashed);
+    const waitMs = await counter.take(hashed);
     if (waitMs > 0) throw new RateLimitHitError(Math.ceil(waitMs / 1000));
-    await counter.add(hashed);
   };
 }

@@ -164,6 +164,18 @@ export class FailureCounter {
     if (this.#shared !== undefined) await this.#ask(async (counter) => counter !== this.#here && counter.penalty(key));
   }
 
+  /**
+   * Counts an attempt in one step, so that concurrent attempts cannot exceed the limit. Refused attempts do not lengthen the
+   * period.
+   *
+   * @returns The milliseconds until another attempt is allowed, if this attempt exceeds the limit; otherwise 0.
+   */
+  async take(key: string): Promise<number> {
+    const here = await this.#here.penalty(key);
+    const used = await this.#ask((counter) => (counter === this.#here ? here : counter.penalty(key)));
+    return used.consumedPoints > this.#points ? Math.max(1, used.msBeforeNext) : 0;
+  }
+
   async clear(key: string): Promise<void> {
     await this.#here.delete(key);
     if (this.#shared !== undefined) await this.#ask(async (counter) => counter !== this.#here && counter.delete(key));

@@ -146,7 +146,7 @@ export const TOTALS = {
   /** The limit is low because every client receives the whole list of these fields. */
   custom_profile_fields: ofOrganization(100, 'custom profile fields'),
   realm_domains: ofOrganization(1_000, 'domains'),
-  /** Invitations that can still be used. */
+  /** Invitations that can still be used. Those that people requested on the page of a link are counted separately. */
   invitations: ofOrganization(5_000, 'open invitations'),
 } as const satisfies Record<string, Total>;
 

@@ -210,6 +210,11 @@ describe('an invitation by email', () => {
       expect(text).not.toContain('<b>');
     }
     expect((await submit(anonymous, token, { ...ZOE, password: 'short' })).text).toContain('value="Zoe Zane"');
+    await owner.ok('PATCH', '/realm', { require_unique_names: true });
+    const taken = await submit(anonymous, token, { ...ZOE, name: 'member' });
+    expect(taken.status).toBe(400);
+    expect(taken.text).toContain('Unique names required in this organization.');
+    expect(taken.text).toContain('value="member"');
     expect((await submit(anonymous, token, ZOE)).status).toBe(303);
   });
 
@@ -448,7 +453,27 @@ describe('an invitation link', () => {
     for (const email of [newAddress(), member.email]) {
       for (let i = 0; i < 3; i++) expect((await request(anonymous, token, email))['email']).toBe(email);
       expect(await request(anonymous, token, ` ${email.toUpperCase()}`)).toMatchObject({ code: 'RATE_LIMIT_HIT' });
+      const refused = await submit(anonymous, token, { email });
+      expect([refused.status, Number(refused.headers['retry-after']) > 3000]).toEqual([429, true]);
     }
+    const many = newAddress();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => request(anonymous, token, many)));
+    expect(answers.filter(({ email }) => email === many)).toHaveLength(3);
+  });
+
+  test('is limited to 20 emails per network and hour', async () => {
+    const { owner, anonymous } = await place();
+    const token = await link(owner);
+    for (let i = 0; i < 20; i++) {
+      expect((await request(anonymous, token, newAddress()))['__typename']).toBe('RequestInvitationPayload');
+    }
+    expect(await request(anonymous, token, newAddress())).toMatchObject({ code: 'RATE_LIMIT_HIT' });
+    // The emails that users send have their own daily limit, which is 20 too.
+    await invited(owner, newAddress());
+    const other = await place();
+    await invite(other.owner, Array.from({ length: 20 }, newAddress).join());
+    const sent = await request(other.anonymous, await link(other.owner), newAddress());
+    expect(sent['__typename']).toBe('RequestInvitationPayload');
   });
 
   test('ends with its revocation, for emails that were requested too', async () => {
@@ -589,6 +614,50 @@ describe('permission to invite', () => {
     expect((await by({})).status).toBe(200);
     expect((await by({ invite_as: 200 })).body.code).toBe('PASSWORD_REQUIRED');
     expect((await by({ invite_as: 200, current_password: OWNER_PASSWORD })).status).toBe(200);
+    const urlsBy = async (person: Person, options = {}) => {
+      const { body } = await person.rest('GET', '/invites', {}, options);
+      return body.invites.map((one: Json) => [one.invited_as, one.link_url !== undefined]);
+    };
+    const [shown, hidden] = [
+      [400, true],
+      [200, false],
+    ];
+    expect(await urlsBy(browser as Person, { headers: { cookie } })).toEqual([shown, hidden]);
+    expect(await urlsBy(owner)).toEqual([shown, [200, true]]);
+    const { text } = await send(owner.url, {
+      method: 'POST',
+      path: '/graphql',
+      headers: { host: owner.host, cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({
+        query: `mutation ($input: CreateInviteLinkInput!) {
+          createInviteLink(input: $input) { ... on CreateInviteLinkPayload { invitation { linkUrl } } } }`,
+        variables: { input: { role: 'ADMINISTRATOR', currentPassword: OWNER_PASSWORD } },
+      }),
+    });
+    expect(JSON.parse(text).data.createInviteLink.invitation.linkUrl).toContain('/join/');
+  });
+});
+
+describe.skipIf((process.env['DATABASE_URL'] ?? '') === '')('a concurrent change of the rules', () => {
+  test('applies to a person who is joining', async () => {
+    const { owner, anonymous, organization } = await place();
+    await owner.ok('POST', '/realm/domains', { domain: 'acme.example', allow_subdomains: false });
+    const email = newAddress();
+    const token = await invited(owner, email);
+    const { db } = service.app;
+    let joining: Promise<Json> | undefined;
+    await db.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT 1 FROM realm WHERE id = ${organization.id} FOR UPDATE`;
+      joining = accept(anonymous, token);
+      // The request reads the organization, hashes the password, and then waits for the lock.
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      const where = { id: organization.id };
+      const { settings } = await tx.organization.findUniqueOrThrow({ where });
+      const restricted = { ...(settings as object), emails_restricted_to_domains: true };
+      await tx.organization.update({ where, data: { settings: restricted } });
+    });
+    expect((await joining)?.['message']).toMatch(/not allowed in this organization$/);
+    expect(await accountOf(email)).toBeNull();
   });
 });
 

@@ -155,6 +155,25 @@ describe('a forgotten password', () => {
     await tokenTo(member.email, member);
   });
 
+  test.skipIf(!process.env['DATABASE_URL'])('is not sent to an address that changes at the same time', async () => {
+    const { owner, member, guest, anonymous } = await place();
+    const { db } = service.app;
+    await db.$transaction(async (tx) => {
+      const ids = [member.id, guest.id];
+      await tx.$queryRaw`SELECT 1 FROM user_account WHERE id = ANY(${ids}::int[]) FOR UPDATE`;
+      for (const { email } of [member, guest]) await request(anonymous, email);
+      // The requests read the users, and then wait for the lock.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await tx.user.updateMany({ where: { id: member.id }, data: { email: 'moved@new.example' } });
+      await tx.user.updateMany({ where: { id: guest.id }, data: { isActive: false } });
+    });
+    await request(anonymous, owner.email);
+    await tokenTo(owner.email, owner);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    for (const email of [member.email, guest.email, 'moved@new.example']) expect(await mailsTo(email)).toEqual([]);
+    expect(await db.passwordReset.count({ where: { userId: { in: [member.id, guest.id] } } })).toBe(0);
+  });
+
   test('lets its user sign in, even if attempts with the old password have failed too often', async () => {
     const { owner, anonymous } = await place();
     for (let i = 0; i < 5; i++) await signIn(anonymous, owner.email, 'wrong');

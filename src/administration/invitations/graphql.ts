@@ -40,7 +40,9 @@ const Invitation = builder.prismaNode('Invitation', {
     linkUrl: t.string({
       nullable: true,
       description:
-        'URL of a link. Null for an invitation by email, and if the operator lost the key that encrypts the link.',
+        'URL of a link. Null for an invitation by email, and if the operator lost the key that encrypts the link. For a ' +
+        'role above `MEMBER`, also null in a session if the sign-in was more than ten minutes ago, unless the request ' +
+        'contains the current password.',
       resolve: (invitation, _args, ctx) => linkUrlOf(signedIn(ctx), invitation),
     }),
     role: t.field({ type: UserRole, description: 'Role of the new user.', resolve: ({ role }) => role as never }),
@@ -277,8 +279,8 @@ const TOKEN = 'Token at the end of the invitation link.';
 publicMutation('requestInvitation', {
   description:
     'Sends a person who has an invitation link an email with which they can join, because the address must belong to ' +
-    'them. The result is the same if the address has an account. An address can be used 3 times per hour. Requires no ' +
-    'credentials.',
+    'them. The result is the same if the address has an account. An address can be used 3 times per hour, and a client ' +
+    'can send 20 requests per hour. Requires no credentials.',
   input: (t) => ({
     token: t.string({ description: TOKEN }),
     email: t.string({ description: 'Address of the person.' }),

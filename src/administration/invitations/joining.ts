@@ -126,6 +126,20 @@ function needsOf(
 
 /** Counts emails that were requested for an address: 3 per hour. */
 const countRequested = attemptLimit('invitation_requests', { points: 3, duration: 3600 });
+/** Counts emails that were requested from a network: 20 per hour and organization. */
+const countByNetwork = attemptLimit('invitation_requests_by_network', { points: 20, duration: 3600 });
+
+/**
+ * Checks that the organization still needs the same values from the person as before the transaction.
+ *
+ * @throws ConflictError if not.
+ */
+function requireSameNeeds({ needs }: OpenInvitation, before: OpenInvitation['needs']): void {
+  if (needs === before) return;
+  throw new ConflictError('The organization has changed its rules for joining. Open the link again.', {
+    parameter: TOKEN,
+  });
+}
 
 /**
  * Sends the email with which a person joins by a reusable link, because the address must belong to them. The result is the same
@@ -135,27 +149,31 @@ const countRequested = attemptLimit('invitation_requests', { points: 3, duration
  * @throws ConflictError if the server cannot send email.
  * @throws ValidationError if the address is malformed, or the organization does not accept it.
  * @throws InvitationFailedError if the organization's daily limit of emails is reached.
- * @throws RateLimitHitError after 3 requests for the address within an hour.
+ * @throws RateLimitHitError after 3 requests for the address, or 20 from the client's network, within an hour.
  */
 export async function requestInvitation(
   request: RequestCtx,
   { token, email }: { readonly token: string; readonly email: string },
 ): Promise<void> {
-  const { app, work } = request;
-  const { invitation: link, organization, needs } = await findInvitation(request, work.db, token);
-  if (!link.isReusable) throw new ConflictError('This invitation already names an address.', { parameter: TOKEN });
+  const { app, work, caller } = request;
+  const { invitation: found, organization, needs } = await findInvitation(request, work.db, token);
+  if (!found.isReusable) throw new ConflictError('This invitation already names an address.', { parameter: TOKEN });
   const address = requireAddress(email);
   await requireAllowedAddress(work.db, organization, address);
   if (needs !== 'address' || app.config.smtpUrl === undefined) {
     throw new ConflictError('This server cannot send email. Ask an administrator of the organization to add you.');
   }
   await countRequested(app, `${organization.id} ${normalAddress(address)}`);
+  await countByNetwork(app, `${organization.id} ${caller?.network ?? ''}`);
   const newToken = newLinkToken();
   const scope = { app, work, organizationId: organization.id };
   await transact(scope, async (tx) => {
     await lockOrganization(tx, organization.id);
-    const { inviter } = await findInvitation(request, tx, token);
-    await requireEmailsLeft(tx, scope, 1);
+    const open = await findAgain(request, tx, { token, organizationId: organization.id });
+    requireSameNeeds(open, needs);
+    await requireAllowedAddress(tx, open.organization, address);
+    await requireEmailsLeft(tx, scope, 1, true);
+    const { invitation: link, inviter } = open;
     const now = app.now();
     const { inviterId, role, channelIds, groupIds, includesDefaultChannels, welcomeText } = link;
     const [invitation] = await insertInvitations(tx, scope, [
@@ -167,8 +185,20 @@ export async function requestInvitation(
     ]);
     if (invitation === undefined) throw new Error('The inserted invitation was not found');
     const hasAccount = (await holdersOf(tx, organization.id, [address])).size > 0;
-    await mailInvitation(tx, app, { organization, inviter, invitation, token: newToken, hasAccount });
+    await mailInvitation(tx, app, {
+      ...{ organization: open.organization, inviter, invitation, token: newToken, hasAccount },
+    });
   });
+}
+
+/** Finds an invitation in a transaction, with the current row of the organization. @throws The errors of `findInvitation`. */
+async function findAgain(
+  { app }: Pick<RequestCtx, 'app'>,
+  tx: Tx,
+  { token, organizationId }: { readonly token: string; readonly organizationId: number },
+): Promise<OpenInvitation> {
+  const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
+  return findInvitation({ app, organization }, tx, token);
 }
 
 /** A person's answer to an invitation. */
@@ -219,11 +249,9 @@ export async function acceptInvitation(
     transact(scope, async (tx, emit) => {
       await lockOrganization(tx, organization.id);
       // Another request can have used the invitation, or changed the inviter's rights, while the password was hashed.
-      const open = await findInvitation(
-        { app, organization: await tx.organization.findUniqueOrThrow({ where: { id: organization.id } }) },
-        tx,
-        token,
-      );
+      const open = await findAgain(request, tx, { token, organizationId: organization.id });
+      requireSameNeeds(open, needs);
+      await requireAllowedAddress(tx, open.organization, row.email);
       return join(tx, emit, { app, work }, open, row);
     }),
   );

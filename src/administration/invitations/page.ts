@@ -2,13 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App, RequestCtx } from '../../access/context.ts';
 import { MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
 import { anonymous } from '../../access/sign-in.ts';
+import { retryAfterHeader } from '../../api/bare-answer.ts';
 import { type Html, html, page, pageHeaders } from '../../api/html.ts';
 import { readForm } from '../../api/rest/form.ts';
 import type { Web } from '../../api/rest/router.ts';
 import { headersOf } from '../../api/sessions.ts';
 import { Caller } from '../../platform/caller.ts';
 import { expectedError } from '../../platform/db/errors.ts';
-import { type ChatError, ValidationError } from '../../platform/errors.ts';
+import { type ChatError, ConflictError, ValidationError } from '../../platform/errors.ts';
 import { acceptInvitation, findInvitation, type OpenInvitation, requestInvitation } from './joining.ts';
 import { JOIN_PATH } from './mail.ts';
 
@@ -47,12 +48,17 @@ export function addInvitationPage(web: Web, app: App): void {
       } catch (thrown) {
         const error = expectedError(thrown);
         // Other errors than those of the fields are about the invitation.
-        if (!(error instanceof ValidationError)) throw thrown;
+        if (!isAboutField(error)) throw thrown;
         return form(token, found, { ...entered, error });
       }
     });
   });
 }
+
+/** Returns whether a person can correct the error in the form, such as a name that is in use. */
+const isAboutField = (error: ChatError | undefined): error is ValidationError | ConflictError =>
+  error instanceof ValidationError ||
+  (error instanceof ConflictError && (error.parameter === 'full_name' || error.parameter === 'email'));
 
 async function requestOf(app: App, incoming: IncomingMessage): Promise<RequestCtx> {
   const { host, 'user-agent': userAgent } = incoming.headers;
@@ -68,11 +74,13 @@ async function shown(show: () => Promise<Response>): Promise<Response> {
   } catch (thrown) {
     const error = expectedError(thrown);
     if (error === undefined) throw thrown;
+    const wait = error.data['retry-after'];
     return respond(
       error.status,
       html`<h1>You cannot join with this link</h1>
 <p>${error.message}</p>
 <p><a href="/">Sign in</a></p>`,
+      typeof wait === 'number' ? { 'Retry-After': retryAfterHeader(wait) } : {},
     );
   }
 }
@@ -109,7 +117,7 @@ ${needs === 'address' ? undefined : account}
   );
 }
 
-function respond(status: number, content: Html): Response {
+function respond(status: number, content: Html, headers: Readonly<Record<string, string>> = {}): Response {
   const body = page('Join', html`<main><div class="card">${content}</div></main>`);
-  return new Response(body, { status, headers: pageHeaders({ hasForm: true, hasSecret: true }) });
+  return new Response(body, { status, headers: { ...pageHeaders({ hasForm: true, hasSecret: true }), ...headers } });
 }

@@ -15,7 +15,7 @@ import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { addressRule } from '../domains/service.ts';
 import { linkTokenHash, newLinkToken } from '../link-tokens.ts';
-import { requireProof } from '../sign-in/proof.ts';
+import { isRecentlyProved, requireProof } from '../sign-in/proof.ts';
 import { InvitationFailedError, type RefusedAddress } from './errors.ts';
 import { emitChanged } from './events.ts';
 import { invitationUrl, mailInvitation } from './mail.ts';
@@ -88,10 +88,13 @@ export const listInvitations = (ctx: Ctx): Promise<Invitation[]> =>
 
 /**
  * Returns the URL of a reusable invitation. Null for an invitation by email, and if the URL can no longer be read, because
- * SECRET_KEY was replaced.
+ * SECRET_KEY was replaced. Null for a role above member, unless the viewer proved their identity as for the creation of the
+ * invitation.
  */
-export function linkUrlOf({ app, viewer }: Ctx, { sealedToken }: Invitation): string | null {
+export function linkUrlOf(ctx: Ctx, { sealedToken, role }: Invitation): string | null {
+  const { app, viewer } = ctx;
   if (sealedToken === null || !app.keys.canOpen(sealedToken)) return null;
+  if (role < MEMBER && !isRecentlyProved(ctx)) return null;
   return invitationUrl(app, viewer.organization, app.keys.open(sealedToken));
 }
 
@@ -224,21 +227,24 @@ export async function holdersOf(tx: Tx, organizationId: number, emails: readonly
 }
 
 /**
- * Checks the daily limit of emails. The transaction must hold the lock of the organization's row.
+ * Checks the daily limit of emails. Emails that people request on the page of a link have the same limit, but are counted
+ * separately. The transaction must hold the lock of the organization's row.
  *
+ * @param isRequested Whether the emails are requested on the page of a link.
  * @throws InvitationFailedError if the organization would send more than `invitationsPerDay` emails within 24 hours.
  */
 export async function requireEmailsLeft(
   tx: Tx,
   { app, organizationId }: Pick<Ctx, 'app' | 'organizationId'>,
   count: number,
+  isRequested = false,
 ) {
   const { invitationsPerDay } = app.config;
   if (invitationsPerDay === undefined) return;
   const since = new Date(app.now().getTime() - DAY_MS);
   const [row] = await tx.$queryRaw<{ sent: number }[]>`
     SELECT count(*)::int AS sent FROM invitation i, unnest(i.sent_at) AS sent
-    WHERE i.realm_id = ${organizationId} AND sent > ${since}`;
+    WHERE i.realm_id = ${organizationId} AND (i.link_id IS NOT NULL) = ${isRequested} AND sent > ${since}`;
   if ((row?.sent ?? 0) + count <= invitationsPerDay) return;
   throw new InvitationFailedError(
     `This organization can send at most ${invitationsPerDay} invitations in one day, so no invitations were sent.`,
@@ -247,9 +253,11 @@ export async function requireEmailsLeft(
 }
 
 /**
- * Inserts invitations, and returns them in the same order. The transaction must hold the lock of the organization's row.
+ * Inserts invitations, and returns them in the same order. All of them were requested on the page of a link, or none. The
+ * transaction must hold the lock of the organization's row.
  *
- * @throws TotalReachedError if the organization would have more than 5,000 open invitations.
+ * @throws TotalReachedError if the organization would have more than 5,000 open invitations. Those that people requested on the
+ *   page of a link are counted separately.
  */
 export async function insertInvitations(
   tx: Tx,
@@ -264,7 +272,8 @@ export async function insertInvitations(
   const inserted = await tx.invitation.createManyAndReturn({
     data: rows.map((row) => ({ ...row, organizationId, createdAt })),
   });
-  const held = await tx.invitation.count({ where: { organizationId, ...openAt(createdAt) } });
+  const linkId = rows.some((row) => row.linkId != null) ? { not: null } : null;
+  const held = await tx.invitation.count({ where: { organizationId, linkId, ...openAt(createdAt) } });
   requireWithin('invitations', held);
   // Ids rise in the order of the rows, but the database may return the rows in any order.
   return inserted.sort((a, b) => a.id - b.id);

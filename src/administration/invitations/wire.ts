@@ -16,7 +16,10 @@ export const wireInvitation = z
     link_url: z
       .string()
       .optional()
-      .describe('The link. Absent for an invitation by email, and if the operator lost the key that encrypts it.'),
+      .describe(
+        'The link. Absent for an invitation by email, and if the operator lost the key that encrypts it. For a role above ' +
+          'member, also absent in a session if the sign-in was more than ten minutes ago.',
+      ),
     notify_referrer_on_join: z.boolean(),
     is_multiuse: z.boolean().describe('Whether it is a link that any number of people can use.'),
   })

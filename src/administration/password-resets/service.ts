@@ -54,8 +54,8 @@ export async function requestPasswordReset(request: RequestCtx, email: string): 
   if (organization.deactivatedAt !== null) throw new OrganizationDeactivatedError();
   const address = requireAddress(email);
   requireMailServer(app);
-  await countForNetwork(app, caller?.network ?? '');
   await countForAddress(app, `${organization.id} ${normalAddress(address)}`);
+  await countForNetwork(app, `${organization.id} ${caller?.network ?? ''}`);
   const scope = { app, work, organizationId: organization.id };
   detached(() => {
     sendTo(scope, organization, address).catch((err: unknown) => app.log.error({ err }, 'password reset email failed'));
@@ -63,8 +63,14 @@ export async function requestPasswordReset(request: RequestCtx, email: string): 
 }
 
 async function sendTo(scope: Scope, organization: Organization, address: string): Promise<void> {
-  const user = await findUserByEmail(scope.work.db, organization.id, address);
-  if (user !== null && objectionTo(user) === undefined) await mailLink(scope, organization, user);
+  const found = await findUserByEmail(scope.work.db, organization.id, address);
+  if (found === null || objectionTo(found) !== undefined) return;
+  await transact(scope, async (tx) => {
+    const user = await lockAndRead(tx, found);
+    // Another request can have deactivated the user or changed the address before the lock.
+    if (objectionTo(user) !== undefined || normalAddress(user.email) !== normalAddress(address)) return;
+    await mailLink(tx, scope, organization, user);
+  });
 }
 
 /** Returns the error if a user cannot have a new password, otherwise undefined. */
@@ -96,8 +102,11 @@ export async function sendPasswordReset(ctx: Ctx, userId: number): Promise<User>
   const objection = objectionTo(found);
   if (objection !== undefined) throw objection;
   requireMailServer(ctx.app);
-  await mailLink(ctx, viewer.organization, found);
-  return found;
+  return transact(ctx, async (tx) => {
+    const user = await lockForReset(tx, found);
+    await mailLink(tx, ctx, viewer.organization, user);
+    return user;
+  });
 }
 
 /**
@@ -111,20 +120,37 @@ export async function createResetLink(
   organization: Organization,
   user: User,
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
-  const objection = objectionTo(user);
-  if (objection !== undefined) throw objection;
-  return transact(scope, (tx) => insertLink(tx, scope, organization, user));
+  return transact(scope, async (tx) => insertLink(tx, scope, organization, await lockForReset(tx, user)));
 }
 
-function mailLink(scope: Scope, organization: Organization, user: User): Promise<void> {
-  return transact(scope, async (tx) => {
-    const { url } = await insertLink(tx, scope, organization, user);
-    const place = oneLine(organization.name);
-    await queueMail(tx, {
-      organizationId: organization.id,
-      to: user.email,
-      subject: `Choose a new password for ${place}`,
-      body: `Hello,
+/** Locks a user's row, and returns its current values. */
+async function lockAndRead(tx: Tx, { organizationId, id }: User): Promise<User> {
+  await lockUser(tx, { organizationId, id });
+  return tx.user.findUniqueOrThrow({ where: { organizationId_id: { organizationId, id } } });
+}
+
+/**
+ * Locks a user's row, and returns its current values.
+ *
+ * @throws ForbiddenError for a bot.
+ * @throws ConflictError if the user is deactivated.
+ */
+async function lockForReset(tx: Tx, found: User): Promise<User> {
+  const user = await lockAndRead(tx, found);
+  const objection = objectionTo(user);
+  if (objection !== undefined) throw objection;
+  return user;
+}
+
+/** Creates a link, and queues the email with it. The transaction must hold the lock of the user's row. */
+async function mailLink(tx: Tx, scope: Scope, organization: Organization, user: User): Promise<void> {
+  const { url } = await insertLink(tx, scope, organization, user);
+  const place = oneLine(organization.name);
+  await queueMail(tx, {
+    organizationId: organization.id,
+    to: user.email,
+    subject: `Choose a new password for ${place}`,
+    body: `Hello,
 
 A new password was requested for your account in ${place}.
 To choose it, follow this link within an hour:
@@ -133,13 +159,11 @@ ${url}
 
 If you did not request this, ignore this email. Your password then stays as it is.
 `,
-    });
   });
 }
 
-/** Creates the link, which replaces an earlier one. Locks the user's row. */
+/** Creates the link, which replaces an earlier one. The transaction must hold the lock of the user's row. */
 async function insertLink(tx: Tx, { app }: Scope, organization: Organization, user: User) {
-  await lockUser(tx, user);
   const [token, createdAt] = [newLinkToken(), app.now()];
   const expiresAt = new Date(createdAt.getTime() + LINK_MS);
   const key = { organizationId: user.organizationId, userId: user.id };

@@ -65,9 +65,14 @@ export async function requireProof(
  * @param parameter Name of the parameter for the current password, if the request has one.
  * @throws PasswordRequiredError if the sign-in was more than ten minutes ago.
  */
-export function requireRecentSignIn({ app, viewer: { credential } }: Ctx, parameter?: string): void {
-  if (credential?.kind !== 'session' || proved.has(credential)) return;
-  if (credential.signedInAt.getTime() + RECENT_MS < app.now().getTime()) throw new PasswordRequiredError(parameter);
+export function requireRecentSignIn(ctx: Ctx, parameter?: string): void {
+  if (!isRecentlyProved(ctx)) throw new PasswordRequiredError(parameter);
+}
+
+/** Returns whether the viewer signed in within the last ten minutes, gave the current password, or uses an API key. */
+export function isRecentlyProved({ app, viewer: { credential } }: Ctx): boolean {
+  if (credential?.kind !== 'session' || proved.has(credential)) return true;
+  return credential.signedInAt.getTime() + RECENT_MS >= app.now().getTime();
 }
 
 /**
