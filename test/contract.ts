@@ -91,7 +91,7 @@ export interface SchemaCounts {
  * the client.
  */
 const NAMES_NOTHING_SHOWN =
-  /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?|SignIn)Payload\./;
+  /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(AcceptInvitation|FetchApiKey(ByJwt)?|SignIn)Payload\./;
 /** Fields of events with ids of objects that were deleted, or that the recipient can no longer see. */
 const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ChannelsDeletedEvent.channelIds', 'DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],

@@ -66,6 +66,8 @@ export async function growOrganization(
        SELECT ${realm}, nextval('message_id_seq'), ${owner}, id, 'hello', '<p>hello</p>', 'test', now(), 1, 1 FROM made`,
     `INSERT INTO session (realm_id, user_id, token_hash, token_at, created_at, last_seen_at, idle_expires_at, expires_at, user_agent, network_address)
        SELECT ${realm}, ${owner}, sha256((${realm} || ' ' || n)::bytea), now(), now(), now(), '2100-01-01', '2100-01-01', 'test', '::1' FROM generate_series(1, ${size}) AS n`,
+    `INSERT INTO invitation (realm_id, inviter_id, is_reusable, email, role, channel_ids, includes_default_channels, group_ids, notifies_inviter, token_hash, created_at, sent_at)
+       SELECT ${realm}, ${owner}, false, 'i' || n || '@grown.example', 400, '{}', true, '{}', false, sha256((${realm} || ' ' || n)::bytea), now(), '{}' FROM generate_series(1, ${size}) AS n`,
   ];
   for (const sql of statements) await run(sql);
 }

@@ -37,7 +37,7 @@ CREATE INDEX IF NOT EXISTS "scheduled_message_realm_id_owner_id_scheduled_at_id_
   ON "scheduled_message" ("realm_id", "owner_id", "scheduled_at", "id");
 CREATE INDEX IF NOT EXISTS "scheduled_message_undelivered" ON "scheduled_message" ("realm_id", "owner_id", "scheduled_at", "id")
   WHERE "state" <> 'delivered';
-CREATE INDEX IF NOT EXISTS "subscription_of_user" ON "subscription" ("realm_id", "user_id") WHERE "active";
+CREATE INDEX IF NOT EXISTS "subscription_of_user" ON "subscription" ("realm_id", "user_id", "channel_id") WHERE "active";
 CREATE INDEX IF NOT EXISTS "event_queue_realm_id_user_id_idx" ON "event_queue" ("realm_id", "user_id");
 CREATE INDEX IF NOT EXISTS "read_exception_realm_id_user_id_recipient_id_message_id_idx"
   ON "read_exception" ("realm_id", "user_id", "recipient_id", "message_id");

@@ -225,7 +225,7 @@ mutation('inviteUsers', {
     }),
   }),
   payload: () => ({
-    invitations: { type: [Invitation], description: 'The new invitations, in the order of the input.' },
+    invitations: { type: [Invitation], description: 'The new invitations, in the order of the input: at most 500.' },
     refused: { type: [RefusedAddressType], description: 'Addresses that already have an account, at most 500.' },
   }),
   errors: [InvitationFailedError, PasswordRequiredError, RateLimitHitError],

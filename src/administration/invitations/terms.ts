@@ -50,7 +50,8 @@ export function requireMayInvite(actor: ChannelActor, terms: Pick<Terms, 'isReus
   const parameter = 'invite_as';
   if (!ROLES.some((known) => known === role)) throw new ValidationError('Invalid role', { parameter, value: role });
   if (role >= actor.person.role) return;
-  const needed = isOwner(role) ? OWNER : isAdministrator(role) ? ADMINISTRATOR : undefined;
+  // Clients know three of the roles as a requirement. A moderator is invited by a moderator or a higher role.
+  const needed = isOwner(role) ? OWNER : ADMINISTRATOR;
   throw new ForbiddenError('You cannot invite people with a higher role than your own.', { parameter, role: needed });
 }
 
