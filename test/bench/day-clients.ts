@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type DocumentNode, print } from 'graphql';
 import {
   AddReactionDocument,
@@ -11,6 +12,7 @@ import {
   SetTypingDocument,
   TimelineDocument,
 } from '../../src/web/generated/graphql.ts';
+import { NamedCounters } from '../faults/outcome.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import { RawEventStream } from './raw-event-stream.ts';
@@ -87,8 +89,11 @@ class Connections {
 
 const connections = new Map<number, Connections>();
 
-/** Figures of deliveries to all clients. */
-export const deliveries = { count: 0, delays: [] as number[] };
+/** Figures of deliveries to all clients, and the reasons for which clients had to connect again. */
+export const deliveries = { count: 0, delays: [] as number[], interruptions: new NamedCounters() };
+
+/** Pause after which a client connects again, and number of attempts. */
+const [AGAIN_MS, ATTEMPTS] = [1_000, 30];
 
 /** Returns the text that is appended to the content of a message, so that its recipients can measure the delay. */
 export const timeMark = (): string => ` §${Date.now()}`;
@@ -131,12 +136,24 @@ export class DayPerson {
     this.#presenceVersion = presenceVersion;
   }
 
-  /** Opens the connection on which the desktop client receives events. */
+  /** Opens the connection on which the desktop client receives events. Tries again if the service is temporarily unavailable. */
   async connect(): Promise<void> {
+    this.isOnline = true;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#open();
+      } catch (error) {
+        deliveries.interruptions.add(String(error).slice(0, 100));
+        if (attempt === ATTEMPTS) throw error;
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  async #open(): Promise<void> {
     const { port, kind, basic } = this.input;
     const queueId = this.#queueId;
     if (queueId === undefined) throw new Error('There is no queue');
-    this.isOnline = true;
     if (kind === 'page') {
       this.#socket = await subscribe(
         { port, query: EVENTS, onText: onFrame },
@@ -166,13 +183,17 @@ export class DayPerson {
       while (number === this.#connection) {
         const path = `/api/v1/events?queue_id=${this.#queueId}&last_event_id=${this.#position}`;
         const { status, body } = await connection.askBytes(this.#bytes('GET', path));
-        if (status !== 200) throw new RefusedError(`GET /events: ${status} ${body}`);
+        if (status !== 200) {
+          deliveries.interruptions.add(`GET /events: ${status} ${body}`);
+          await sleep(AGAIN_MS);
+          continue;
+        }
         const { events } = JSON.parse(body.toString('utf8')) as { events: { id: number }[] };
         deliveries.count += events.length;
         this.#position = events.at(-1)?.id ?? this.#position;
       }
     } catch (error) {
-      if (number === this.#connection) console.error(`a long poll ended: ${error}`);
+      if (number === this.#connection) deliveries.interruptions.add(`GET /events: ${error}`);
     }
   }
 
@@ -315,7 +336,7 @@ export class DayPerson {
     try {
       for (;;) await this.#pollOnPhone(connection, '');
     } catch (error) {
-      if (error instanceof RefusedError) console.error(`a long poll ended: ${error}`);
+      if (error instanceof RefusedError) deliveries.interruptions.add(error.message);
     }
     this.isOnPhone = false;
   }

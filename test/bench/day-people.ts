@@ -48,6 +48,8 @@ export interface PartFigures {
   readonly backlog: number;
   readonly unanswered: number;
   readonly failures: readonly string[];
+  /** Reasons for which clients had to open their connection for events again. */
+  readonly interruptions: readonly string[];
   readonly deliveries: number;
   /** Time from a send to its delivery to a chat page, in milliseconds. */
   readonly delivery: ActionFigures;
@@ -94,6 +96,7 @@ class Figures {
   constructor() {
     deliveries.count = 0;
     deliveries.delays = [];
+    deliveries.interruptions = new NamedCounters();
   }
 
   /** Runs an action that was due at `dueAt`, and records its duration from then on. */
@@ -125,7 +128,7 @@ class Figures {
     const names = new Set([...this.#took.keys(), ...this.#failed.keys()]);
     return {
       ...{ seconds, planned: this.planned, backlog, unanswered: this.unanswered },
-      ...{ failures: this.#failures.lines.slice(0, 10) },
+      ...{ failures: this.#failures.lines.slice(0, 10), interruptions: deliveries.interruptions.lines.slice(0, 5) },
       actions: Object.fromEntries(
         [...names].map((name) => [name, figuresOf(this.#took.get(name) ?? [], this.#failed.get(name))]),
       ),
@@ -266,6 +269,13 @@ export const tasks = {
     const indexes = people.flatMap(({ input }, index) => (input.queueId === undefined ? [] : [index]));
     await inBatches(indexes, async (index) => people[index]?.connect());
     online.push(...indexes);
+  },
+
+  /** Lets people do nothing. */
+  async rest({ seconds }: { seconds: number }): Promise<PartFigures> {
+    const figures = new Figures();
+    await sleep(seconds * 1_000);
+    return figures.end(seconds);
   },
 
   /** Signs in people who have no queue, at even intervals. @param indexes The people. */

@@ -20,10 +20,17 @@ const [LOG_ROWS, MAX_SOCKETS] = [1_000_000, 20_000];
  */
 const MOST_CHANGES = 1_100;
 
+/** CPU of all nodes, of PostgreSQL, and of the busiest main thread of a node. */
+interface Cores {
+  readonly service: number;
+  readonly database: number;
+  readonly mainThread: number;
+}
+
 /** What a day needs, at real time. CPU is in cores, sizes are in bytes. */
 interface Needs {
-  readonly morning: { readonly service: number; readonly database: number };
-  readonly busiest: { readonly service: number; readonly database: number; readonly mainThread: number };
+  readonly morning: Cores;
+  readonly busiest: Cores;
   readonly keptPerDay: number;
   readonly logPerDay: number;
   readonly recordsPerDay: number;
@@ -32,7 +39,13 @@ interface Needs {
   readonly database: number;
 }
 
-function needsOf({ morning, work, speed, morningSpeed, before, after }: DayResult): Needs {
+/**
+ * Returns what a part of the day takes at real time. What connected clients take who do nothing is the same at every speed, and the
+ * rest is proportional to the speed.
+ */
+const atRealTime = (value: number, idle: number, speed: number): number => idle + Math.max(0, value - idle) / speed;
+
+function needsOf({ idle: { used: idle }, morning, work, speed, morningSpeed, before, after }: DayResult): Needs {
   /** Days of actions that were done in the busiest hour, as far as it was simulated. */
   const days = (work.figures.seconds * speed * assumed('busiestHour')) / 3600;
   const grown = (names: readonly string[]) =>
@@ -40,13 +53,14 @@ function needsOf({ morning, work, speed, morningSpeed, before, after }: DayResul
   const [keptPerDay, logPerDay, recordsPerDay] = [grown(KEPT), grown(['event']), grown(['idempotency_record'])];
   const eventsPerDay = (after.events - before.events) / days;
   const logDays = Math.min(LOG_DAYS * WORKING, LOG_ROWS / eventsPerDay);
+  const coresOf = ({ used }: DayPart, at: number) => ({
+    service: atRealTime(used.serviceCores, idle.serviceCores, at),
+    database: atRealTime(used.databaseCores, idle.databaseCores, at),
+    mainThread: atRealTime(used.mainThread, idle.mainThread, at),
+  });
   return {
-    morning: { service: morning.used.serviceCores / morningSpeed, database: morning.used.databaseCores / morningSpeed },
-    busiest: {
-      service: work.used.serviceCores / speed,
-      database: work.used.databaseCores / speed,
-      mainThread: work.used.mainThread / speed,
-    },
+    morning: coresOf(morning, morningSpeed),
+    busiest: coresOf(work, speed),
     ...{ keptPerDay, logPerDay, recordsPerDay, eventsPerDay },
     diskPerYear: keptPerDay * assumed('workdays') + logPerDay * logDays + recordsPerDay * RECORD_DAYS * WORKING,
     database: before.database,
@@ -55,8 +69,8 @@ function needsOf({ morning, work, speed, morningSpeed, before, after }: DayResul
 
 /** Use of each resource at real time, as a share of its limit, highest first. */
 export function bottlenecksOf(result: DayResult): { readonly what: string; readonly share: number }[] {
-  const { busiest, eventsPerDay } = needsOf(result);
-  const { work, speed, morning, morningSpeed, online, nodes, people } = result;
+  const { busiest, morning, eventsPerDay } = needsOf(result);
+  const { work, idle, speed, online, nodes, people } = result;
   const changes = ratesOf(people);
   const logged = [
     'send to a channel',
@@ -70,8 +84,8 @@ export function bottlenecksOf(result: DayResult): { readonly what: string; reado
   ] as const;
   return [
     { what: 'main thread of a node in the busiest hour, of a core', share: busiest.mainThread },
-    { what: 'main thread of a node in the morning, of a core', share: morning.used.mainThread / morningSpeed },
-    { what: 'database connections of a node', share: work.used.poolUsed / speed / POOL_SIZE },
+    { what: 'main thread of a node in the morning, of a core', share: morning.mainThread },
+    { what: 'database connections of a node', share: atRealTime(work.used.poolUsed, idle.used.poolUsed, speed) / POOL_SIZE },
     {
       what: `the organization's event counter, of ${MOST_CHANGES} changes/s`,
       share: logged.reduce((sum, name) => sum + changes[name], 0) / MOST_CHANGES,
@@ -116,10 +130,11 @@ export function rowOf(result: DayResult): string[] {
 
 /** Returns lines that describe a result completely. */
 export function detailsOf(result: DayResult): string[] {
-  const { nodes, speed, morningSpeed, tooFast, morning, work, online, before } = result;
+  const { nodes, speed, morningSpeed, tooFast, idle, morning, work, online, before } = result;
   const needs = needsOf(result);
   return [
     `${nodes} ${nodes === 1 ? 'node' : 'nodes'}, ${online} online`,
+    `all connected, without actions: ${cores(idle.used.serviceCores)} cores of the service, ${cores(idle.used.databaseCores)} of PostgreSQL; a node ${size(idle.used.nodeBytes)}`,
     ...partLines('morning', morning, morningSpeed),
     ...partLines('busiest hour', work, speed),
     ...(tooFast.length > 0 ? [`speed halved, because the machine was overloaded at ${tooFast.join(', ')}`] : []),
@@ -151,6 +166,6 @@ function partLines(name: string, part: DayPart, speed: number): string[] {
         ]
       : []),
     ...(figures.unanswered > 0 ? [`    unanswered: ${figures.unanswered} of ${figures.planned}`] : []),
-    ...figures.failures.map((failure) => `    ! ${failure}`),
+    ...[...figures.failures, ...figures.interruptions].map((failure) => `    ! ${failure.replaceAll(/\s+/g, ' ').slice(0, 250)}`),
   ];
 }

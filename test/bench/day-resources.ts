@@ -6,9 +6,8 @@ import { cpuSecondsOf, machineSeconds, mainThreadSecondsOf, proportionalBytesOf,
 /** Interval between two looks at PostgreSQL's sessions, and number of these looks between two looks at memory and metrics. */
 const [LOOK_MS, LOOKS_PER_READ] = [250, 12];
 
-/** Resources that a part of the day takes. CPU is in cores: CPU seconds per second. */
+/** Resources that a part of the day takes. CPU is in cores: CPU seconds per second of the part. */
 export interface Used {
-  readonly seconds: number;
   /** All nodes together. */
   readonly serviceCores: number;
   /** The busiest main thread of a node. JavaScript runs in it alone, so it has at most one core. */
@@ -38,11 +37,16 @@ interface SessionRow {
 const SESSIONS = `SELECT pid, CASE WHEN state = 'active' AND datname IS NOT NULL THEN wait_event_type || ': ' || wait_event END AS wait
   FROM pg_stat_activity WHERE (datname = current_database() OR datname IS NULL) AND pid <> pg_backend_pid()`;
 
-/** Starts a measurement of the resources of nodes and their database. @returns A function that ends it. */
+/**
+ * Starts a measurement of the resources of nodes and their database.
+ *
+ * @returns A function that ends it. It takes the duration of the part of the day in seconds, without the time in which the last
+ *   actions were answered: their CPU time counts for the part.
+ */
 export async function measureResources(
   databaseUrl: string,
   nodes: readonly ServerProcess[],
-): Promise<() => Promise<Used>> {
+): Promise<(seconds: number) => Promise<Used>> {
   const db = new pg.Client({ connectionString: databaseUrl });
   await db.connect();
   const cpu = new Map<number, { readonly first: number; last: number }>();
@@ -70,7 +74,6 @@ export async function measureResources(
   };
   await look();
   const before = {
-    at: performance.now(),
     machine: machineSeconds(),
     all: pids.map(cpuSecondsOf),
     main: pids.map(mainThreadSecondsOf),
@@ -82,8 +85,7 @@ export async function measureResources(
       await look();
     }
   })();
-  return async () => {
-    const seconds = (performance.now() - before.at) / 1000;
+  return async (seconds) => {
     const grown = (now: readonly number[], then: readonly number[]) =>
       now.map((value, i) => (value - (then[i] ?? 0)) / seconds);
     const serviceCores = grown(pids.map(cpuSecondsOf), before.all).reduce((sum, cores) => sum + cores, 0);
@@ -93,7 +95,7 @@ export async function measureResources(
     await looking;
     await db.end();
     return {
-      ...{ seconds, serviceCores, mainThread, machineCores, nodeBytes, databaseBytes },
+      ...{ serviceCores, mainThread, machineCores, nodeBytes, databaseBytes },
       databaseCores: [...cpu.values()].reduce((sum, { first, last }) => sum + last - first, 0) / seconds,
       poolUsed: Math.max(...pool.map((used) => used.reduce((sum, count) => sum + count, 0) / used.length)),
       waits: Object.fromEntries([...waits].map(([wait, count]) => [wait, count / looks])),

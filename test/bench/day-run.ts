@@ -51,6 +51,8 @@ export interface DayResult {
   readonly speed: number;
   /** Speeds that were tried before, at which the machine was overloaded. */
   readonly tooFast: readonly number[];
+  /** All people are connected and do nothing. */
+  readonly idle: DayPart;
   readonly morning: DayPart;
   readonly work: DayPart;
   readonly before: Sizes;
@@ -113,6 +115,7 @@ async function simulateDay(ground: Ground): Promise<DayResult> {
   const { db, databaseUrl, plan, organization, nodes, people: count, seed, workSeconds, morningSeconds } = ground;
   const { organizationId, subdomain, channelIds, password } = organization;
   await db.query('UPDATE event_counter SET last_id = last_id + $2 WHERE realm_id = $1', [organizationId, FREE_IDS]);
+  await db.query('DELETE FROM event_queue WHERE realm_id = $1', [organizationId]);
   const start = await readSizes(db, organizationId);
   const { people, signingIn, online, phoneQueueIds } = await choosePeople(ground);
   await using generator = new Worker<typeof peopleTasks>(`${import.meta.dirname}/day-people.ts`);
@@ -126,13 +129,15 @@ async function simulateDay(ground: Ground): Promise<DayResult> {
   });
   await generator.ask('connect', undefined);
   await comeOnline(ground, people);
+  await db.query('VACUUM ANALYZE event_queue, presence');
   const measure = async (act: () => Promise<PartFigures>): Promise<DayPart> => {
     const end = await measureResources(databaseUrl, nodes);
     const figures = await act();
-    const used = await end();
+    const used = await end(figures.seconds);
     const own = used.serviceCores + used.databaseCores + figures.cpuSeconds / figures.seconds;
     return { figures, used, busy: own / CORES, machine: used.machineCores / CORES };
   };
+  const idle = await measure(() => generator.ask('rest', { seconds: ground.warmUpSeconds }));
   const morning = await measure(() => generator.ask('signIns', { indexes: signingIn, seconds: morningSeconds }));
   let { speed } = ground;
   const tooFast: number[] = [];
@@ -154,7 +159,7 @@ async function simulateDay(ground: Ground): Promise<DayResult> {
   await generator.ask('close', undefined);
   return {
     ...{ people: count, online, nodes: nodes.length, morningSpeed: ground.speed, speed, tooFast },
-    ...{ morning, work, before, after },
+    ...{ idle, morning, work, before, after },
   };
 }
 

@@ -24,8 +24,8 @@ const seed = Number(options.seed);
 const sizes = numbers(options.people ?? (options.small ? '40' : '200,2000,20000'));
 const workSeconds = Number(options.seconds ?? (options.small ? 6 : 45));
 
-/** People times speed that two cores can serve beside the load generator. Of 20,000 people, as many as at real time. */
-const PEOPLE_AT_REAL_TIME = 16_000;
+/** People times speed that two cores can serve beside the load generator. */
+const PEOPLE_AT_REAL_TIME = 8_000;
 const HIGHEST_SPEED = 60;
 
 const speedOf = (people: number) => Number(options.speed ?? Math.min(HIGHEST_SPEED, PEOPLE_AT_REAL_TIME / people));
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   }
   printColumns([headOf(), ...results.map(rowOf)]);
   console.log(
-    `CPU is in cores at real time: that of the simulation divided by its speed. ${assumed('workdays')} working days a year.`,
+    `CPU is in cores at real time: that of actions is divided by the speed. ${assumed('workdays')} working days a year.`,
   );
   console.log(JSON.stringify({ results }));
 }
