@@ -120,6 +120,7 @@ function lists(): List[] {
 function documentOf({ type, field, order }: List, { ids }: Place, selection: string): string {
   const size = field === 'messages' || field === 'starredMessages' ? 'last: 20' : 'first: 20';
   const page = `${field}(${size}${order === undefined ? '' : `, orderBy: { field: ${order} }`}) { ${selection} }`;
+  if (type === 'Organization') return `{ organization { ${page} } }`;
   return type === 'Query' ? `{ ${page} }` : `{ node(id: "${ids[type]}") { ... on ${type} { ${page} } } }`;
 }
 
