@@ -85,7 +85,10 @@ export function bottlenecksOf(result: DayResult): { readonly what: string; reado
   return [
     { what: 'main thread of a node in the busiest hour, of a core', share: busiest.mainThread },
     { what: 'main thread of a node in the morning, of a core', share: morning.mainThread },
-    { what: 'database connections of a node', share: atRealTime(work.used.poolUsed, idle.used.poolUsed, speed) / POOL_SIZE },
+    {
+      what: 'database connections of a node',
+      share: atRealTime(work.used.poolUsed, idle.used.poolUsed, speed) / POOL_SIZE,
+    },
     {
       what: `the organization's event counter, of ${MOST_CHANGES} changes/s`,
       share: logged.reduce((sum, name) => sum + changes[name], 0) / MOST_CHANGES,
@@ -166,6 +169,8 @@ function partLines(name: string, part: DayPart, speed: number): string[] {
         ]
       : []),
     ...(figures.unanswered > 0 ? [`    unanswered: ${figures.unanswered} of ${figures.planned}`] : []),
-    ...[...figures.failures, ...figures.interruptions].map((failure) => `    ! ${failure.replaceAll(/\s+/g, ' ').slice(0, 250)}`),
+    ...[...figures.failures, ...figures.interruptions].map(
+      (failure) => `    ! ${failure.replaceAll(/\s+/g, ' ').slice(0, 250)}`,
+    ),
   ];
 }

@@ -11,7 +11,7 @@ import {
   ValidationError,
 } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
-import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, OWNER, ROLES } from '../../platform/roles.ts';
+import { ADMINISTRATOR, isGuest, isOwner, OWNER, ROLES } from '../../platform/roles.ts';
 import { ROLE_GROUP, requireActiveGroup } from '../user-groups/access.ts';
 import { mayChangeMembers } from '../user-groups/members.ts';
 

@@ -153,7 +153,10 @@ export async function purgeMail({ db, now }: MailContext): Promise<void> {
 }
 
 /** Deletes all emails, sent or not, that were queued with a user as `namedUserId`. */
-export async function eraseMailNaming(tx: Tx, { organizationId, id }: { organizationId: number; id: number }): Promise<void> {
+export async function eraseMailNaming(
+  tx: Tx,
+  { organizationId, id }: { organizationId: number; id: number },
+): Promise<void> {
   await tx.outgoingMail.deleteMany({ where: { organizationId, namedUserId: id } });
 }
 

@@ -33,7 +33,10 @@ const ofBot = { first: [bot], slots: { bot_id: '$BOT' } };
 
 const PEOPLE = { invitee_emails: 'zoe$RANDOM@example.com, max$RANDOM@example.com', stream_ids: '[1]' };
 const newest: Lead = { call: 'GET /invites', set: 'INVITE', take: 'id' };
-const ofInvitation = { first: [{ call: 'POST /invites', fields: PEOPLE }, newest], slots: { invite_id: '$INVITE' } } as const;
+const ofInvitation = {
+  first: [{ call: 'POST /invites', fields: PEOPLE }, newest],
+  slots: { invite_id: '$INVITE' },
+} as const;
 const ofLink = { ...ofInvitation, first: [{ call: 'POST /invites/multiuse' }, newest] } as const;
 
 const FIELD = { field_type: '1', name: 'Ship $RANDOM' };
