@@ -15,6 +15,7 @@ export const LONG = [
   ...['platform/pgbouncer', 'server/resident-memory', 'server/data-directory', 'server/small-memory'],
   ...['suites/example-clients', 'server/log-output', 'server/operator-output', 'suites/multiple-nodes'],
   ...['server/shifted-times-repair', 'server/database-copy', 'server/organization-move', 'access/secret-key-change'],
+  ...['server/cookie-id', 'platform/table-copy'],
   // Files with tables of cases.
   ...['suites/own-rows', 'suites/nested-query-counts', 'suites/idempotency', 'suites/hidden-addresses'],
   ...[
