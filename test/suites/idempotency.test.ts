@@ -351,10 +351,11 @@ describe('every write, three times at once under one key', () => {
   });
 
   const mutations = Object.entries(GRAPHQL_CALLS).filter(
-    // `confirmEmailChange` is left out, because a link in an email is valid only once, with or without a key.
+    // `confirmEmailChange` is left out, because a link in an email is valid only once, with or without a key. The service of this
+    // test cannot send the emails of the two others.
     ([name]) =>
       name.startsWith('Mutation.') &&
-      name !== 'Mutation.confirmEmailChange' &&
+      !['confirmEmailChange', 'requestInvitation', 'sendPasswordReset'].includes(name.slice('Mutation.'.length)) &&
       !LEFT_OUT.graphql.includes(name.split('.')[1] ?? ''),
   );
   test.for(mutations)('%s', async ([, make]) => {

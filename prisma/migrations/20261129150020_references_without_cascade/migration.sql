@@ -9,7 +9,7 @@ BEGIN
            -- Without NOT VALID of a constraint that already has it, because it is added below.
            regexp_replace(replace(pg_get_constraintdef(c.oid), ' ON UPDATE CASCADE', ''), ' NOT VALID$', '') AS definition
     FROM pg_constraint c
-    WHERE c.contype = 'f' AND c.confupdtype = 'c' AND c.connamespace = current_schema()::regnamespace ORDER BY 1, 2
+    WHERE c.contype = 'f' AND c.confupdtype = 'c' AND c.connamespace = quote_ident(current_schema())::regnamespace ORDER BY 1, 2
   LOOP
     EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %I %s NOT VALID', r.referencing, r.name, r.name, r.definition);
   END LOOP;

@@ -152,7 +152,7 @@ export async function unguardRows(run: RunSql, organizationId: number): Promise<
   const name = guardOf(organizationId);
   const guarded = await run<{ table: string }>(
     `SELECT DISTINCT t.tgrelid::regclass::text AS table FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-     WHERE t.tgname::text IN ($1::text, $1::text || '_deleted') AND c.relnamespace = current_schema()::regnamespace`,
+     WHERE t.tgname::text IN ($1::text, $1::text || '_deleted') AND c.relnamespace = quote_ident(current_schema())::regnamespace`,
     [name],
   );
   for (const { table } of guarded) {

@@ -12,7 +12,7 @@ const MAX_CELLS = 42;
 
 /** Sequences of ids that tables of several organizations refer to: those of 31 bits. */
 const SEQUENCES = `SELECT c.relname::text AS name FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
-  WHERE c.relnamespace = current_schema()::regnamespace AND s.seqtypid = 'int4'::regtype ORDER BY c.relname`;
+  WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND s.seqtypid = 'int4'::regtype ORDER BY c.relname`;
 
 /** Returns the number of the cell that a database is. 1 for a database that has no number. */
 export async function cellNumber(run: RunSql): Promise<number> {
@@ -46,7 +46,7 @@ export async function numberCell({ database, db }: App, number: number): Promise
 /** Tables whose ids other tables refer to, with ids of 31 bits. */
 const REFERRED = `SELECT DISTINCT c.relname::text AS name FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'id' AND a.atttypid = 'int4'::regtype
-  WHERE k.contype = 'f' AND c.relnamespace = current_schema()::regnamespace AND c.relname <> 'realm' ORDER BY 1`;
+  WHERE k.contype = 'f' AND c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relname <> 'realm' ORDER BY 1`;
 
 /**
  * Checks that no other organization of `target` has ids of the organization, for example because both databases were cells with
