@@ -50,14 +50,18 @@ const OF_ALL: Readonly<Record<string, string>> = {
 };
 
 /**
- * Statements of the background sweep of the event log, which concern all organizations like those in `OF_ALL`. They run only if
- * this test takes more than a minute.
+ * Statements of background work that concern all organizations like those in `OF_ALL`. They run only if this test takes long
+ * enough.
  */
 const OF_SWEEP: Readonly<Record<string, string>> = {
   'SELECT c.realm_id, LEAST(':
     'Once a minute: through which event each log can be pruned, a few looks at indexes for each.',
   'SELECT c.realm_id, c.pruned_through FROM event_counter c':
     'Once a minute: which logs have events to delete, one look at an index for each.',
+  'SELECT id, realm_id AS "organizationId", owner_id AS "ownerId" FROM ( SELECT own.*':
+    'The worker that delivers scheduled messages reads those that are due, of organizations that are in the database.',
+  'SELECT "public"."outgoing_mail"."realm_id", "public"."outgoing_mail"."id" FROM "public"."outgoing_mail" WHERE':
+    'The worker that sends email asks whether one is due. All copies of the invitations are.',
   'DELETE FROM "public"."event" WHERE ("public"."event"."ephemeral" =':
     'Once a minute: deletes expired events of typing and presence, which it finds by their age.',
 };
