@@ -1,4 +1,4 @@
--- Version 1
+-- Version 2
 
 -- Counts the next messages of an organization, at most `p_limit`. Returns whether it found that many.
 --
@@ -9,6 +9,10 @@ DECLARE
   v_from bigint;
   v_to bigint;
   v_found integer;
+  -- The counted channels, topics and conversations, and their new totals.
+  v_recipient_ids bigint[];
+  v_keys text[];
+  v_counts bigint[];
 BEGIN
   SELECT t.through_id INTO v_from FROM message_tally t WHERE t.realm_id = p_realm_id FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN RETURN false; END IF;
@@ -30,10 +34,13 @@ BEGIN
     ON CONFLICT (realm_id, recipient_id, key, through_id) DO UPDATE SET count = c.count + EXCLUDED.count
     RETURNING c.recipient_id, c.key, c.count
   )
+  SELECT array_agg(t.recipient_id), array_agg(t.key), array_agg(t.count) INTO v_recipient_ids, v_keys, v_counts FROM total t;
+
   -- An intermediate count for every 8 messages, fewer if there are very many. So few messages lie between two counts, and a
   -- message that is moved or deleted changes a bounded number of counts.
   INSERT INTO message_count (realm_id, recipient_id, key, through_id, count)
-  SELECT p_realm_id, t.recipient_id, t.key, v_to, t.count FROM total t
+  SELECT p_realm_id, t.recipient_id, t.key, v_to, t.count
+  FROM unnest(v_recipient_ids, v_keys, v_counts) AS t(recipient_id, key, count)
   WHERE t.count - COALESCE((
       SELECT c.count FROM message_count c
       WHERE c.realm_id = p_realm_id AND c.recipient_id = t.recipient_id AND c.key = t.key AND c.through_id <= v_from

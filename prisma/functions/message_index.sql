@@ -1,4 +1,4 @@
--- Version 2
+-- Version 3
 
 -- Indexes messages of an organization, of each kind at most `p_limit` messages and some 16 kB of text: edited and moved ones,
 -- those sent since the last call, and those sent before the index existed, newest first. The embedded database answers nothing
@@ -20,9 +20,9 @@ BEGIN
     WHERE p.realm_id = p_realm_id FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN RETURN false; END IF;
 
-  WITH listed AS (
+  WITH listed AS MATERIALIZED (
     SELECT n.id, n.message_id FROM search_stale n WHERE n.realm_id = p_realm_id ORDER BY n.id LIMIT p_limit),
-  sized AS (
+  sized AS MATERIALIZED (
     SELECT l.id, COALESCE(sum(octet_length(m.content)) OVER (ORDER BY l.id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
     FROM listed l LEFT JOIN message m ON m.realm_id = p_realm_id AND m.id = l.message_id),
   done AS (

@@ -1,4 +1,4 @@
--- Version 1
+-- Version 2
 
 -- Sends a message: writes the message, its event, and a row for each user that it mentions or alerts. All other recipients
 -- follow from where and when it was sent, so that the cost does not grow with the channel.
@@ -49,7 +49,9 @@ BEGIN
     -- The earlier attempt is seconds old. The limit is more than a user sends in that time; some users have sent millions.
     SELECT m.id, m.sent_event_id, COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1) AS recipient_id
       INTO v_earlier
-      FROM (SELECT * FROM message s WHERE s.sender_id = v_sender_id ORDER BY s.id DESC LIMIT 20000) m
+      FROM (
+        SELECT * FROM message s WHERE s.realm_id = p_realm_id AND s.sender_id = v_sender_id
+        ORDER BY s.id DESC LIMIT 20000) m
       WHERE m.send_token = p_send_token;
     IF FOUND THEN
       message_id := v_earlier.id;
