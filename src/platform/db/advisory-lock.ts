@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { SqlClient } from './client.ts';
 import { withSession } from './sessions.ts';
@@ -24,6 +25,8 @@ export const ADVISORY_LOCKS = {
     muted_topics: 7_340_168,
     /** One lock for each organization, for the deletion of expired messages. */
     message_retention: 7_340_173,
+    /** One lock for each organization, for the command that moves it to another database. */
+    organization_move: 7_340_176,
   },
   /**
    * Keys of locks that SQL functions acquire. Nodes of the previous version acquire the same locks, so the keys must not
@@ -34,8 +37,13 @@ export const ADVISORY_LOCKS = {
     make_event_queue: 7_340_169,
     /** One lock for each idempotency key, identified by its hash, for the change that is made under the key. */
     send_messages: 7_340_170,
+    /** One lock for each organization that moves to another database, for its changes. */
+    guard_moving_realm: 7_340_175,
   },
 } as const;
+
+/** Pause between two attempts to acquire a lock that another node holds, in milliseconds. */
+const AGAIN_MS = 50;
 
 /**
  * Acquires a lock that one node at a time can hold, runs `work`, releases the lock, and returns the result of `work`. Waits
@@ -49,7 +57,12 @@ export async function holdingLock<T>(
 ): Promise<T> {
   if (databaseUrl === undefined) return work();
   return withSession(databaseUrl, async (session) => {
-    await session.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.ofAll[lock]]);
+    // Does not wait in the database, because the build of an index waits for all statements that began before it.
+    for (;;) {
+      const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS held', [ADVISORY_LOCKS.ofAll[lock]]);
+      if (rows[0].held === true) break;
+      await sleep(AGAIN_MS);
+    }
     return work();
   });
 }

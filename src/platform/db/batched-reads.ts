@@ -13,8 +13,8 @@ type Read<T, V> = (place: ReadPlace, items: readonly T[]) => Promise<readonly V[
  */
 const MAX_WEIGHT = 2_000;
 /**
- * Maximum time, in milliseconds, that a batch waits for the statement in progress. Most statements take a fraction of this
- * time.
+ * Maximum time, in milliseconds, that a batch waits for the statement in progress. Afterwards, the statement of the batch
+ * starts in parallel. Most statements take a fraction of this time.
  */
 const PATIENCE_MS = 20;
 
@@ -135,7 +135,7 @@ export class BatchedReads<T, V> {
  * Reads the rows of a statement. Concurrent calls with equal statements and values share one query. Callers share the rows and
  * must not change them.
  *
- * @param statement Made by `Prisma.sql`, as for `readRows`.
+ * @param statement Made by `Prisma.sql`, so that values are parameters.
  */
 export async function sharedRows<Row>(place: ReadPlace, statement: Prisma.Sql): Promise<readonly Row[]> {
   const { text, values } = statement;

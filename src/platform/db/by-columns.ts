@@ -51,7 +51,10 @@ function asItIs(type: number): [number, Form] {
   return [type, AS_IT_IS];
 }
 
-/** Statements that change rows are not read by columns, because PostgreSQL does not allow them in a subquery. */
+/**
+ * Matches statements that may change rows. Their results are not read by columns, because PostgreSQL does not allow such
+ * statements in a subquery.
+ */
 const CHANGES = /\b(INSERT|UPDATE|DELETE|MERGE)\b/i;
 const READS = /^\s*(SELECT|WITH)\b/i;
 
@@ -62,7 +65,7 @@ const READS = /^\s*(SELECT|WITH)\b/i;
  *
  * @param fields Columns of the original statement.
  * @returns Undefined if the statement may change rows, if it has no columns or two columns with one name, or if a column has a
- * type without a `Form`.
+ *   type without a `Form`.
  */
 export function byColumnsOf(text: string, fields: readonly pg.FieldDef[]): ByColumns | undefined {
   const names = fields.map(({ name }) => name);

@@ -65,8 +65,10 @@ export interface Database {
   /**
    * Runs a script of many statements in one transaction. If a statement fails, the transaction is rolled back, and the promise
    * is rejected.
+   *
+   * @returns The number of rows that the last statement changed, or returned.
    */
-  runScript(sql: string): Promise<void>;
+  runScript(sql: string): Promise<number>;
   /**
    * Runs `work` with a session outside the pool and the ORM, without the time limits of the pool. The embedded database has a
    * single session, which all statements use.
@@ -115,7 +117,7 @@ const SESSIONS = Session as unknown as NonNullable<pg.PoolConfig['Client']>;
 
 /**
  * Maximum number of prepared statements: enough for all statements of the service, and for variants with lists of ids of
- * different lengths.
+ * different lengths. Further statements run unprepared.
  */
 const MAX_PREPARED = 500;
 const statementNames = new Map<string, string>();
@@ -164,7 +166,9 @@ export async function openDatabase(config: Config): Promise<Database> {
       runScript: (sql) =>
         withSession(connectionString, async (session) => {
           await tables.select(session);
-          await session.query(sql);
+          // The result of several statements is a list.
+          const results: pg.QueryResult | pg.QueryResult[] = await session.query(sql);
+          return [results].flat().at(-1)?.rowCount ?? 0;
         }),
       session: (work) =>
         withSession(connectionString, async (session) => {
@@ -221,9 +225,10 @@ async function takeDiskSpace(pool: pg.Pool): Promise<void> {
   }
 }
 
-async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
+async function runOnPglite(pglite: PGlite, sql: string): Promise<number> {
   try {
-    await pglite.exec(sql);
+    const last = (await pglite.exec(sql)).at(-1);
+    return Math.max(last?.affectedRows ?? 0, last?.rows.length ?? 0);
   } catch (error) {
     await pglite.exec('ROLLBACK').catch(() => {});
     throw error;
@@ -260,8 +265,8 @@ function connect(
     noteTransactions(adapter);
     reader ??= adapterReader(adapter);
   });
-  const db = new PrismaClient({
-    adapter: config.guardsTransactions ? guarded(found) : found,
+  const client = new PrismaClient({
+    adapter: found,
     log: [
       { emit: 'event', level: 'query' },
       { emit: 'event', level: 'error' },
@@ -272,7 +277,8 @@ function connect(
   const took = (ms: number, statement: string) => {
     if (ms > SLOW_MS) for (const callback of slow) callback(Math.round(ms), statement.slice(0, MAX_SHOWN));
   };
-  db.$on('query', ({ duration, query }) => took(duration, query));
+  client.$on('query', ({ duration, query }) => took(duration, query));
+  const db = config.guardsTransactions ? guarded(client) : client;
   knowDriver(db, {
     reader: () => reader,
     onStatement: (sql) => {
@@ -336,19 +342,50 @@ const observedReader =
   (text, values) =>
     observe(text, () => read<never>(text, values));
 
+/** Methods of the database client that run no statement, or begin a transaction of their own. */
+const UNGUARDED: ReadonlySet<PropertyKey> = new Set(['$on', '$connect', '$disconnect', '$transaction', '$extends']);
+
 /**
  * Makes a query inside a transaction fail if it uses the database client, not the client of the transaction. On the embedded
  * database (one connection), such a query waits for the transaction forever. On PostgreSQL, it does not see the transaction's
- * uncommitted rows. For tests only: the database client batches look-ups of one iteration of the event loop in the context of
- * the first look-up. Under load, such a batch can contain a look-up of another request, which then fails.
+ * uncommitted rows. For tests only.
+ *
+ * Checks the call, not the statement: the client batches look-ups, and can run those of a request in the asynchronous context of
+ * another request's transaction.
  */
-const guarded = (factory: SqlDriverAdapterFactory) =>
-  adapting(factory, (adapter) =>
-    running(adapter, (run, query) => {
-      requireNoChange(query.sql);
-      return run();
-    }),
-  );
+function guarded(client: PrismaClient): PrismaClient {
+  const models = new Map<PropertyKey, object>();
+  const checked =
+    (owner: object, method: (...args: unknown[]) => unknown, called: string) =>
+    (...args: unknown[]) => {
+      requireNoChange(called);
+      return Reflect.apply(method, owner, args);
+    };
+  const guardedModel = (name: string, model: object): object => {
+    const known = models.get(name);
+    if (known !== undefined) return known;
+    const made = new Proxy(model, {
+      get(_, property) {
+        const value: unknown = Reflect.get(model, property);
+        return typeof value === 'function'
+          ? checked(model, value as () => unknown, `${name}.${String(property)}`)
+          : value;
+      },
+    });
+    models.set(name, made);
+    return made;
+  };
+  return new Proxy(client, {
+    get(_, property) {
+      const value: unknown = Reflect.get(client, property);
+      if (typeof property === 'symbol' || property.startsWith('_')) return value;
+      if (typeof value === 'function') {
+        return UNGUARDED.has(property) ? value.bind(client) : checked(client, value as () => unknown, property);
+      }
+      return typeof value === 'object' && value !== null ? guardedModel(property, value) : value;
+    },
+  });
+}
 
 const guardedReader =
   (read: RowReader): RowReader =>
@@ -357,9 +394,9 @@ const guardedReader =
     return read(text, values);
   };
 
-function requireNoChange(sql: string): void {
+function requireNoChange(query: string): void {
   if (inTransaction.getStore() !== true) return;
-  throw new Error(`A query within a change must use its transaction, not the client: ${sql}`);
+  throw new Error(`A query within a change must use its transaction, not the client: ${query}`);
 }
 
 /**

@@ -26,8 +26,8 @@ export class BackupError extends ConflictError {
   override name = 'BackupError';
 }
 
-/** Facts about a backup. */
-export interface BackupFacts {
+/** Size and checksum of a backup. */
+export interface BackupSummary {
   readonly files: number;
   /** Size of the files in the backup, uncompressed. */
   readonly bytes: number;
@@ -39,7 +39,10 @@ export interface BackupFacts {
 const PART_BYTES = 2 ** 20;
 /** Number of parts that are compressed at the same time. */
 const AT_ONCE = 8;
-/** Number of times that a backup starts again because the database reused a part of its write-ahead log. */
+/**
+ * Number of times that a backup starts again because the database reused a part of its write-ahead log. After the last attempt,
+ * the backup fails with `BackupError`.
+ */
 const MAX_ATTEMPTS = 5;
 
 /** A backup is an SQLite database. `part` contains the files in compressed parts; folders have no parts. */
@@ -50,7 +53,7 @@ const TABLES = `
 const FORMAT = 1;
 
 const WRITE_AHEAD_LOG = 'pg_wal';
-/** Files and folders whose contents PostgreSQL makes anew at its start. */
+/** Matches files and folders that backups leave out, because PostgreSQL creates their contents again at its start. */
 const LEFT_OUT = /^(postmaster\.(pid|opts)|pg_stat_tmp\/.|pg_replslot\/.|.*pgsql_tmp)/;
 
 const compress = promisify(gzip);
@@ -69,7 +72,7 @@ const compress = promisify(gzip);
 export async function writeBackup(
   run: RunSql,
   { folder, others, file, now }: { folder: string; others: Readonly<Record<string, string>>; file: string; now: Date },
-): Promise<BackupFacts> {
+): Promise<BackupSummary> {
   if (isWriting) throw new BackupError('Another backup is being written.');
   if (existsSync(file)) throw new BackupError(`${file} exists already.`);
   if (!relative(folder, file).startsWith('..')) throw new BackupError(`${file} is in the folder of the database.`);
@@ -79,12 +82,12 @@ export async function writeBackup(
   try {
     for (let attempt = 1; ; attempt++) {
       rmSync(unfinished, { force: true });
-      const facts = await tryBackup(run, { folder, others, file: unfinished, now });
-      if (facts === undefined && attempt < MAX_ATTEMPTS) continue;
-      if (facts === undefined)
+      const summary = await tryBackup(run, { folder, others, file: unfinished, now });
+      if (summary === undefined && attempt < MAX_ATTEMPTS) continue;
+      if (summary === undefined)
         throw new BackupError('The database changes faster than it can be backed up. Try later.');
       nameFile(unfinished, file);
-      return facts;
+      return summary;
     }
   } catch (error) {
     throw isOfFile(error) ? new BackupError(`${file} cannot be written: ${(error as Error).message}`) : error;
@@ -110,7 +113,7 @@ function nameFile(unfinished: string, file: string): void {
 /** Whether this process is writing a backup. The database permits one at a time. */
 let isWriting = false;
 
-/** Returns whether an error is of the file of the backup: its folder cannot be written, or its disk is full. */
+/** Returns whether an error concerns the file of the backup: its folder cannot be written, or its disk is full. */
 const isOfFile = (error: unknown): boolean =>
   isSqliteError(error) ||
   ['EACCES', 'EPERM', 'ENOSPC', 'EROFS', 'EEXIST'].includes(String((error as { code?: unknown }).code));
@@ -119,7 +122,7 @@ const isOfFile = (error: unknown): boolean =>
 async function tryBackup(
   run: RunSql,
   { folder, others, file, now }: { folder: string; others: Readonly<Record<string, string>>; file: string; now: Date },
-): Promise<BackupFacts | undefined> {
+): Promise<BackupSummary | undefined> {
   const store = new DatabaseSync(file);
   try {
     store.exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = FULL; ${TABLES}; BEGIN`);
@@ -188,7 +191,7 @@ class BackupWriter {
       for (let nth = 0; ; nth++) {
         const left = fstatSync(file).size - nth * PART_BYTES;
         const part = Buffer.allocUnsafe(Math.min(PART_BYTES, Math.max(0, left)));
-        // Read at once, because a read in another thread waits for its turn of the event loop, of which a database has thousands.
+        // Reads synchronously: each of the thousands of asynchronous reads would wait for a turn of the event loop.
         const bytes = part.subarray(0, readSync(file, part, 0, part.length, nth * PART_BYTES));
         if (bytes.length === 0) break;
         hash.update(bytes);
@@ -215,7 +218,7 @@ class BackupWriter {
     this.#insert.file.run(path, content === undefined ? 1 : 0, sha256);
   }
 
-  /** Compresses a part in another thread, beside a few others, and stores it. */
+  /** Compresses a part in another thread, in parallel with a few other parts, and stores it. */
   async #store(path: string, nth: number, bytes: Buffer): Promise<void> {
     this.#compressing.push(
       compress(bytes, { level: 1 }).then((compressed) => void this.#insert.part.run(path, nth, compressed)),
@@ -223,14 +226,14 @@ class BackupWriter {
     if (this.#compressing.length >= AT_ONCE) await Promise.all(this.#compressing.splice(0));
   }
 
-  async finish(now: Date): Promise<BackupFacts> {
+  async finish(now: Date): Promise<BackupSummary> {
     await Promise.all(this.#compressing.splice(0));
-    const facts = { files: this.#files, bytes: this.#bytes, checksum: checksumOf(this.#database) };
+    const summary = { files: this.#files, bytes: this.#bytes, checksum: checksumOf(this.#database) };
     this.#database
       .prepare('INSERT INTO backup VALUES (?, ?, ?, ?, ?)')
-      .run(FORMAT, now.toISOString(), facts.files, facts.bytes, facts.checksum);
+      .run(FORMAT, now.toISOString(), summary.files, summary.bytes, summary.checksum);
     this.#database.exec('COMMIT');
-    return facts;
+    return summary;
   }
 }
 
@@ -259,12 +262,12 @@ function checksumOf(store: DatabaseSync): string {
  * @param folder Folder of the database, which must not exist.
  * @throws BackupError if the backup is damaged or of another format, or if it would overwrite something.
  */
-export function restoreBackup(file: string, folder: string): BackupFacts {
+export function restoreBackup(file: string, folder: string): BackupSummary {
   if (!existsSync(file)) throw new BackupError(`There is no file ${file}.`);
   const store = new DatabaseSync(file, { readOnly: true });
   const unfinished = `${folder}.unfinished`;
   try {
-    const facts = factsOf(store, file);
+    const summary = summaryOf(store, file);
     const files = store
       .prepare('SELECT path, is_folder, sha256 FROM file ORDER BY path')
       .all() as unknown as StoredFile[];
@@ -286,7 +289,7 @@ export function restoreBackup(file: string, folder: string): BackupFacts {
     for (const { path } of beside) renameSync(join(besides, path.slice('../'.length)), besideOf(path));
     rmSync(besides, { recursive: true });
     renameSync(unfinished, folder);
-    return facts;
+    return summary;
   } catch (error) {
     if (isSqliteError(error)) throw new BackupError(`${file} is not a complete backup: ${(error as Error).message}.`);
     throw isOfFile(error) ? new BackupError(`${folder} cannot be written: ${(error as Error).message}`) : error;
@@ -304,10 +307,10 @@ interface StoredFile {
   readonly sha256: string | null;
 }
 
-/** Paths in a backup: below the folder of the database, or a single file beside it. */
+/** Matches the allowed paths in a backup: below the folder of the database, or a single file beside it. */
 const PATH = /^(\.\.\/)?(?!\.\.?(\/|$))[^/]+(\/(?!\.\.?(\/|$))[^/]+)*$/;
 
-function factsOf(store: DatabaseSync, file: string): BackupFacts {
+function summaryOf(store: DatabaseSync, file: string): BackupSummary {
   const row = store.prepare('SELECT format, files, bytes, checksum FROM backup').get();
   if (row === undefined) throw new BackupError(`${file} is not a complete backup.`);
   if (row['format'] !== FORMAT) throw new BackupError(`${file} has the format of another version: ${row['format']}.`);

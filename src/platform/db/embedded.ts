@@ -15,7 +15,7 @@ import { NodeFS } from '@electric-sql/pglite/nodefs';
 import { freeUnused, memoryLimit } from '../memory.ts';
 import { DISK_FULL } from './errors.ts';
 
-const { serialize } = protocol;
+const { Parser, serialize } = protocol;
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
 
 type Parsers = PGlite['parsers'];
@@ -43,6 +43,53 @@ class PrivateFolder extends NodeFS {
   }
 }
 
+/** Type id of byte strings in the database. */
+const BYTES = 17;
+
+/** Returns the bytes of a value that the database has sent as text: a backslash, `x` and hexadecimal digits. */
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.slice(2), 'hex'));
+
+/** Types of messages, each the first byte of a message: a row, the end of a statement. */
+const [ROW, COMPLETE] = ['D', 'C'].map((letter) => letter.charCodeAt(0));
+/** Types of messages without content that the results need: a statement was parsed or bound, the database is ready. */
+const EMPTY: ReadonlySet<number | undefined> = new Set(['1', '2', 'Z'].map((letter) => letter.charCodeAt(0)));
+/** Number of bytes of the type and the length of a message. */
+const HEADER_BYTES = 5;
+
+/**
+ * Reads the messages of a reply. Rows and the ends of statements, which most replies consist of, are read here: PGlite's parser
+ * copies the bytes of each value, and takes three times as long.
+ */
+function readMessages(reply: Buffer): Message[] {
+  const found: Message[] = [];
+  for (let at = 0; at < reply.length; ) {
+    const type = reply[at];
+    // The length includes its own four bytes, but not the type.
+    const length = reply.readInt32BE(at + 1);
+    const end = at + 1 + length;
+    if (type === ROW) found.push(readRow(reply, at + HEADER_BYTES, length));
+    else if (type === COMPLETE) found.push(readComplete(reply, at + HEADER_BYTES, length));
+    else if (!EMPTY.has(type)) new Parser().parse(reply.subarray(at, end), (message) => void found.push(message));
+    at = end;
+  }
+  return found;
+}
+
+function readRow(reply: Buffer, start: number, length: number): Message {
+  const fields = new Array<string | null>(reply.readInt16BE(start));
+  let at = start + 2;
+  for (let i = 0; i < fields.length; i++) {
+    const bytes = reply.readInt32BE(at);
+    at += 4;
+    fields[i] = bytes === -1 ? null : reply.toString('utf8', at, at + bytes);
+    if (bytes > 0) at += bytes;
+  }
+  return new messages.DataRowMessage(length, fields);
+}
+
+const readComplete = (reply: Buffer, start: number, length: number): Message =>
+  new messages.CommandCompleteMessage(length, reply.toString('utf8', start, reply.indexOf(0, start)));
+
 interface Prepared {
   readonly name: string;
   /** Types of the statement's parameters, as type ids of the database. */
@@ -53,7 +100,7 @@ interface Prepared {
 
 /**
  * Maximum number of prepared statements: enough for all statements of the service, and for variants with lists of ids of
- * different lengths.
+ * different lengths. Further statements are used only once.
  */
 const MAX_PREPARED = 500;
 
@@ -175,7 +222,7 @@ export class EmbeddedDatabase extends PGlite {
    * folder open.
    *
    * @throws DamagedDatabaseError if the folder contains an incomplete database, which is then not changed, or if the database
-   * cannot be opened.
+   *   cannot be opened.
    */
   static async open(dataDir: string): Promise<EmbeddedDatabase> {
     const inMemory = dataDir.startsWith('memory://');
@@ -283,13 +330,15 @@ export class EmbeddedDatabase extends PGlite {
     if (own === undefined) return this.parsers;
     const known = this.#parsers.get(own);
     if (known !== undefined) return known;
-    const all = { ...this.parsers, ...own };
+    const all = { ...this.parsers, ...own, [BYTES]: bytesOf };
     this.#parsers.set(own, all);
     return all;
   }
 
-  #serialized(value: unknown, type: number): string | null {
+  /** Returns a parameter in the form in which it is sent: bytes unchanged, other values as text. */
+  #serialized(value: unknown, type: number): string | Uint8Array<ArrayBuffer> | null {
     if (value == null) return null;
+    if (type === BYTES && value instanceof Uint8Array) return value as Uint8Array<ArrayBuffer>;
     return this.serializers[type]?.(value) ?? String(value);
   }
 
@@ -314,6 +363,13 @@ export class EmbeddedDatabase extends PGlite {
 
   /** Sends several protocol messages in one call. @throws DatabaseError if one of them fails. */
   async #send(parts: readonly Uint8Array[]): Promise<Message[]> {
-    return this.execProtocolStream(new Uint8Array(Buffer.concat(parts)), { syncToFs: false });
+    const chunks: Buffer[] = [];
+    // The chunks are views of the database's memory, so they are copied.
+    const onRawData = (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk));
+    await this.execProtocolRawStream(new Uint8Array(Buffer.concat(parts)), { syncToFs: false, onRawData });
+    const [first = Buffer.alloc(0)] = chunks;
+    const replies = readMessages(chunks.length > 1 ? Buffer.concat(chunks) : first);
+    for (const reply of replies) if (reply instanceof messages.DatabaseError) throw reply;
+    return replies;
   }
 }

@@ -66,7 +66,14 @@ export function isLockConflict(error: unknown): boolean {
   return codesOf(error).some((code) => code === LOCK_TIMEOUT || SERIALIZATION_FAILURES.has(code));
 }
 
-/** Messages of the driver, without a code, for a connection that broke or could not be made. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Returns whether a statement failed because the role lacks a right. */
+export function isForbidden(error: unknown): boolean {
+  return codesOf(error).includes(INSUFFICIENT_PRIVILEGE);
+}
+
+/** Matches the error messages, without a code, of the driver for a connection that broke or could not be made. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded when trying|xpired)|Query read timeout)/;
 
@@ -132,7 +139,7 @@ const NOT_DONE = new Set([
   'DatabaseNotReachable',
 ]);
 
-/** Messages of the driver for a connection that could not be made in time. */
+/** Matches the error messages of the driver for a connection that could not be made in time. */
 const NOT_CONNECTED = /^(timeout e(xceeded when trying|xpired)|Connection terminated due to connection timeout)/;
 
 /** Returns whether the failed statement certainly had no effect. Call it only with an error for which `isBusy` is true. */
@@ -193,6 +200,11 @@ export function isGone(error: unknown): boolean {
 /** Returns whether a statement failed because a row would violate a unique constraint. */
 export function isUniqueViolation(error: unknown): boolean {
   return codesOf(error).some((code) => code === 'P2002' || code === '23505' || code === 'UniqueConstraintViolation');
+}
+
+/** Returns whether a statement failed because other rows refer to a row. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return codesOf(error).some((code) => code === 'P2003' || code === '23503' || code === '23001');
 }
 
 /** Returns the database server's own message in an error of the ORM or the driver. Undefined if there is none. */

@@ -1,68 +1,81 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 
-/** Value of the column by which rows are sorted. */
+/** Value by which rows are sorted, as cursors contain it: a number or a name. */
 export type SortKey = string | number;
 
-/** Position of a row in a sorted list. The id distinguishes rows whose sort keys are equal. */
-export interface Place {
+/**
+ * Sort key and id of a row, which determine its position in a sorted list. The id distinguishes rows whose sort keys are equal.
+ */
+export interface RowKey {
   readonly key: SortKey;
   readonly id: number;
 }
 
 /** Part of a sorted list of rows that a query reads, and the order of the rows. */
 export interface Keyset {
-  /** Lower bound: only rows above this position are fetched. Undefined: no bound. */
-  readonly above: Place | undefined;
-  /** Upper bound: only rows below this position are fetched. Undefined: no bound. */
-  readonly below: Place | undefined;
+  /** Lower bound: only rows after this row key are fetched. Undefined: no bound. */
+  readonly above: RowKey | undefined;
+  /** Upper bound: only rows before this row key are fetched. Undefined: no bound. */
+  readonly below: RowKey | undefined;
   readonly limit: number;
   /** Whether the rows are sorted in descending order. */
   readonly descending: boolean;
 }
 
-/** Returns the SQL expression by which a sort key from a cursor is compared with the sorted column. */
-export type ComparedKey = (key: Prisma.Sql) => Prisma.Sql;
-
-const AS_GIVEN: ComparedKey = (key) => key;
-
-/** Returns the key by which names are compared: without case and accents. Columns `sort_name` contain it. */
-export const NAME_KEY: ComparedKey = (name) => Prisma.sql`name_sort_key(${name}) COLLATE "C"`;
+/**
+ * Column or expression by which rows are sorted. It is never null. Long lists need an index in which it ascends.
+ */
+export interface SortColumn {
+  /** The sort key: of type bigint, or the key of a name (`nameKey`). */
+  readonly key: Prisma.Sql;
+  /** The name, if rows are sorted by name. Cursors contain it instead of its key. */
+  readonly name?: Prisma.Sql;
+}
 
 /**
- * Returns the SQL condition that a row is within a keyset.
- *
- * @param key Column of type text or bigint, never null.
- * @param compared Expression for keys in cursors, if they are not values of the column `key`.
+ * Returns the SQL expression for the key by which names are sorted: without case and accents, then with accents. All lists
+ * sorted by name use it, or a column `sort_name` that contains it. The order does not depend on the locale of the database.
  */
+export const nameKey = (name: Prisma.Sql): Prisma.Sql => Prisma.sql`name_sort_key(${name}) COLLATE "C"`;
+
+/** Returns the sort column of rows with a name whose key is not stored. */
+export const byName = (name: Prisma.Sql): SortColumn => ({ key: nameKey(name), name });
+
+/** Returns the SQL expression of the value that cursors contain. */
+export const cursorKey = ({ key, name }: SortColumn): Prisma.Sql => name ?? key;
+
+/** Returns the SQL condition that a row is within a keyset. */
 export function isWithin(
   { above, below }: Pick<Keyset, 'above' | 'below'>,
-  key: Prisma.Sql,
+  { key }: SortColumn,
   id: Prisma.Sql,
-  compared: ComparedKey = AS_GIVEN,
 ): Prisma.Sql {
-  const beyond = (bound: Place | undefined, sign: Prisma.Sql) =>
-    bound === undefined ? Prisma.sql`true` : Prisma.sql`(${key}, ${id}) ${sign} (${valuesOf(bound, compared)})`;
+  const beyond = (bound: RowKey | undefined, sign: Prisma.Sql) =>
+    bound === undefined ? Prisma.sql`true` : Prisma.sql`(${key}, ${id}) ${sign} (${valuesOf(bound)})`;
   return Prisma.sql`${beyond(above, ABOVE)} AND ${beyond(below, BELOW)}`;
 }
 
 const ABOVE = Prisma.sql`>`;
 const BELOW = Prisma.sql`<`;
 
-const valuesOf = ({ key, id }: Place, compared: ComparedKey): Prisma.Sql =>
+const valuesOf = ({ key, id }: RowKey): Prisma.Sql =>
   typeof key === 'string'
-    ? Prisma.sql`${compared(Prisma.sql`${key}::text`)}, ${id}::bigint`
+    ? Prisma.sql`${nameKey(Prisma.sql`${key}::text`)}, ${id}::bigint`
     : Prisma.sql`${key}::bigint, ${id}::bigint`;
 
 /** Returns the expressions for ORDER BY that sort the rows of a keyset. */
-export function inOrder({ descending }: Pick<Keyset, 'descending'>, key: Prisma.Sql, id: Prisma.Sql): Prisma.Sql {
+export function inOrder({ descending }: Pick<Keyset, 'descending'>, { key }: SortColumn, id: Prisma.Sql): Prisma.Sql {
   const way = Prisma.raw(descending ? 'DESC' : 'ASC');
   return Prisma.sql`${key} ${way}, ${id} ${way}`;
 }
 
-/** The sort key and id of a row in a sorted list, as a query returns them. */
-export interface PlaceRow {
+/** Sort key and id of a row, as a query returns them. */
+export interface FetchedRowKey {
   readonly id: number;
   readonly key: string | number | bigint;
 }
 
-export const placeOf = ({ id, key }: PlaceRow): Place => ({ id, key: typeof key === 'bigint' ? Number(key) : key });
+export const rowKeyOf = ({ id, key }: FetchedRowKey): RowKey => ({
+  id,
+  key: typeof key === 'bigint' ? Number(key) : key,
+});

@@ -22,9 +22,16 @@ const LOCK_MS = 400;
  */
 const LONG_ATTEMPT = 10;
 /**
- * Maximum number of attempts of a migration. If every attempt fails with a lock timeout, all attempts take about three minutes.
+ * Maximum number of attempts of a migration. If every attempt fails with a lock timeout, all attempts take about three minutes,
+ * and the migration fails with `IncompatibleDatabaseError`.
  */
 const MAX_ATTEMPTS = 240;
+
+/**
+ * Maximum time that the build of an index waits for one lock or for the end of one transaction, in milliseconds, and maximum
+ * number of builds.
+ */
+const [BUILD_LOCK_MS, MAX_BUILDS] = [60_000, 3];
 
 /** A migration, read from a folder in `prisma/migrations`. */
 interface Migration {
@@ -51,8 +58,8 @@ export function readMigrations(): Migration[] {
 }
 
 /**
- * Applies the migrations that the database lacks, each in one transaction. Then applies the SQL functions that changed, all in
- * one transaction.
+ * Applies the migrations that the database lacks, each in one transaction, or in one for each batch or statement. Then applies the SQL
+ * functions that changed, all in one transaction.
  *
  * If several nodes start at the same time, they migrate one after another. If nothing is missing, only small queries run.
  *
@@ -80,7 +87,11 @@ export async function migrate(
       const applied = await appliedMigrations(database);
       const missing = missingMigrations(migrations, applied);
       if (applied.length === 0) await createJournal(database);
-      for (const migration of missing) await runBetweenOthers(database.runScript, recorded(migration));
+      for (const migration of missing) {
+        if (isInBatches(migration)) await runBatches(database.runScript, migration);
+        if (isOneByOne(migration)) await runOneByOne(database, migration);
+        await runBetweenOthers(database.runScript, isOneByOne(migration) ? record(migration) : recorded(migration));
+      }
       const outdated = await outdatedFunctionFiles(database, files, known);
       if (outdated.length > 0) await applyFunctions(database, outdated, known);
       return missing.map(({ name }) => name);
@@ -117,9 +128,76 @@ async function createJournal({ db, runScript }: Database): Promise<void> {
 }
 
 /** Returns the script of a migration, extended by a statement that records the migration as applied. */
-const recorded = ({ name, sql }: Migration): string => `${sql}
-  ;INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+const recorded = (migration: Migration): string => `${migration.sql}\n;${record(migration)}`;
+
+const record = ({ name, sql }: Migration): string => `
+  INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
   VALUES (gen_random_uuid(), '${checksumOf(sql)}', '${name}', clock_timestamp(), 1)`;
+
+/**
+ * First line of a migration whose last statement changes a limited number of rows, or returns rows as long as work remains. A
+ * loop over objects of the schema is limited by the setting `migration.batch`, which only the runner sets.
+ */
+const IN_BATCHES = '-- In batches\n';
+
+const isInBatches = ({ sql }: Migration): boolean => sql.startsWith(IN_BATCHES);
+
+/**
+ * Runs a migration in transactions of its own until it changes no more rows, so that it locks no row for long. If the process
+ * ends in between, the next start continues.
+ */
+async function runBatches(runScript: Database['runScript'], { sql }: Migration): Promise<void> {
+  const batch = `SELECT set_config('migration.batch', '1', true);\n${sql}`;
+  while ((await runBetweenOthers(runScript, batch)) > 0);
+}
+
+/** First line of a migration whose statements are repeatable, and end with a semicolon at the end of a line. */
+const ONE_BY_ONE = '-- One by one\n';
+
+const isOneByOne = ({ sql }: Migration): boolean => sql.startsWith(ONE_BY_ONE);
+
+/**
+ * Runs each statement of a migration in a transaction of its own, so that it locks one table at a time. On PostgreSQL, indexes
+ * are built concurrently. If the process ends in between, the next start continues.
+ */
+async function runOneByOne(database: Database, { sql }: Migration): Promise<void> {
+  const statements = sql.replace(/^--.*\n/gm, '').split(/;\s*(?:\n|$)/);
+  for (const statement of statements.filter((one) => one.trim() !== '')) {
+    const index = /^\s*CREATE INDEX IF NOT EXISTS "(\w+)"/.exec(statement)?.[1];
+    if (index === undefined || database.kind === 'embedded') await runBetweenOthers(database.runScript, statement);
+    else await buildConcurrently(database, index, statement);
+  }
+}
+
+/**
+ * Builds an index while nodes write to its table. The server waits for all transactions that are older than the build, and holds
+ * no lock meanwhile for which they wait.
+ *
+ * @param statement `CREATE INDEX IF NOT EXISTS …`
+ * @throws IncompatibleDatabaseError if a transaction of another session does not end after `MAX_BUILDS` attempts.
+ */
+async function buildConcurrently({ session }: Database, index: string, statement: string): Promise<void> {
+  await session((run) =>
+    retry(
+      async () => {
+        await run(`SET lock_timeout = ${BUILD_LOCK_MS}`);
+        // A build that failed or was interrupted leaves an index that is not valid.
+        const unfinished = await run(
+          `SELECT 1 AS found FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+           WHERE c.relname = $1 AND c.relnamespace = quote_ident(current_schema())::regnamespace AND NOT i.indisvalid`,
+          [index],
+        );
+        if (unfinished.length > 0) await run(`DROP INDEX CONCURRENTLY IF EXISTS "${index}"`);
+        await run(statement.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'));
+      },
+      (error, attempts) => {
+        if (!isLockConflict(error)) return undefined;
+        if (attempts < MAX_BUILDS) return LOCK_MS;
+        throw heldByOther();
+      },
+    ),
+  );
+}
 
 const checksumOf = (sql: string): string => createHash('sha256').update(sql).digest('hex');
 
@@ -156,7 +234,7 @@ async function applyFunctions(
  *
  * @returns The number of migrations that the database and this version have in common.
  * @throws OutdatedDatabaseError if the database lacks migrations or SQL functions of this version, or has migrations that are
- * not complete.
+ *   not complete.
  * @throws IncompatibleDatabaseError if the database has migrations that this version does not have, or has in another form.
  */
 export async function requireMigrated(database: Database): Promise<number> {
@@ -231,15 +309,19 @@ async function settleUnfinished(database: Database, migrations: Migration[]): Pr
   }
 }
 
-/** Error codes that mean "already exists", for a table, another object, a column, a schema, and a function. */
-const DUPLICATES = ['42P07', '42710', '42701', '42P06', '42723'];
+/**
+ * Error codes of a migration that runs a second time. The first five mean that a table, another object, a column, a schema or a
+ * function already exists. The last one means that an index that the migration drops does not exist. It is needed because a
+ * later migration may have dropped the objects that this migration creates first.
+ */
+const OF_SECOND_RUN = ['42P07', '42710', '42701', '42P06', '42723', '42704'];
 
 async function hasRun(database: Database, { sql }: Migration): Promise<boolean> {
   try {
     await runBetweenOthers(database.runScript, `BEGIN;\n${sql}\n;ROLLBACK;`);
     return false;
   } catch (error) {
-    if (DUPLICATES.includes(String(Reflect.get(error as object, 'code')))) return true;
+    if (OF_SECOND_RUN.includes(String(Reflect.get(error as object, 'code')))) return true;
     throw error;
   }
 }
@@ -248,9 +330,10 @@ async function hasRun(database: Database, { sql }: Migration): Promise<boolean> 
  * Runs a script while nodes of the previous version use its tables. If a node holds a lock for too long, the script is rolled
  * back and starts again after a short random pause.
  *
+ * @returns The number of rows that the last statement changed.
  * @throws IncompatibleDatabaseError if another session still holds a lock after `MAX_ATTEMPTS`.
  */
-function runBetweenOthers(runScript: Database['runScript'], sql: string): Promise<void> {
+function runBetweenOthers(runScript: Database['runScript'], sql: string): Promise<number> {
   let attempt = 0;
   return retry(
     () => {
@@ -261,13 +344,16 @@ function runBetweenOthers(runScript: Database['runScript'], sql: string): Promis
     (error) => {
       if (!isLockConflict(error)) return undefined;
       if (attempt < MAX_ATTEMPTS) return Math.round(LOCK_MS * (0.25 + Math.random()));
-      throw new IncompatibleDatabaseError(
-        'Another session holds a lock on a table that must be migrated, for example a dump. Find it in pg_stat_activity, and ' +
-          'start again when it has ended.',
-      );
+      throw heldByOther();
     },
   );
 }
+
+const heldByOther = () =>
+  new IncompatibleDatabaseError(
+    'Another session holds a lock on a table that must be migrated, or an old transaction, for example a dump. Find it in ' +
+      'pg_stat_activity, and start again when it has ended.',
+  );
 
 /** SQL for a lock timeout in milliseconds that is longer than `deadlock_timeout`. */
 const AFTER_DEADLOCK_CHECK =

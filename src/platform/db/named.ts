@@ -7,7 +7,7 @@ interface NameColumns {
   readonly words: Prisma.Sql;
 }
 
-/** Returns the SQL condition that a name contains a text. Equivalent to `nameFilter` in ../folding.ts. */
+/** Returns the SQL condition that a name matches a text. Equivalent to `nameFilter` in ../folding.ts. */
 export function isNamed(text: string, { name, words: column }: NameColumns): Prisma.Sql {
   const isWritten = Prisma.sql`strpos(lower(${name}), lower(${text}::text)) > 0`;
   const words = nameWords(text);

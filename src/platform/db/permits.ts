@@ -3,14 +3,17 @@ import { isLockTimeout } from './errors.ts';
 
 /** Limits on a queue of tasks that wait for a permit, such as changes or snapshots. */
 interface QueueLimits {
-  /** Maximum number of waiting tasks of one organization. */
+  /** Maximum number of waiting tasks of one organization. Further tasks are refused with `RequestTimeoutError`. */
   readonly longest: number;
-  /** Maximum time that a task waits, in milliseconds. */
+  /** Maximum time that a task waits, in milliseconds. Afterwards, it is refused with `RequestTimeoutError`. */
   readonly patienceMs: number;
 }
 
 export const CHANGE_QUEUE: QueueLimits = {
-  /** Higher than the number of changes that the service can make for one organization within `patienceMs`. */
+  /**
+   * Maximum number of changes of one organization that wait at a time. Further changes are refused with `RequestTimeoutError`.
+   * Higher than the number of changes that the service can make for one organization within `patienceMs`.
+   */
   longest: 250,
   /**
    * Slightly longer than the 5 s for which a transaction of a dead node can hold its locks. So changes that wait during this
@@ -40,7 +43,7 @@ const STUCK: KeyLimits = { running: 1, waiting: 4 };
 export interface PermitLimits {
   /** Number of permits for all organizations together. */
   readonly total: number;
-  /** Maximum number of permits for one organization. */
+  /** Maximum number of permits for one organization. Further tasks of the organization wait. */
   readonly each: number;
   /** Number of permits, out of `total`, that are reserved for organizations that hold none. */
   readonly spare: number;

@@ -1,16 +1,15 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import { type ReadPlace, sharedRows } from './batched-reads.ts';
-import { inOrder, isWithin, type Keyset, NAME_KEY, type Place, type PlaceRow, placeOf } from './keyset.ts';
-
-/**
- * Column or expression by which rows are sorted. Its type is text or bigint, and it is never null. Long lists need an index in
- * which it ascends.
- */
-export interface SortColumn {
-  readonly key: Prisma.Sql;
-  /** The name, if `key` is the sort key of a name (`NAME_KEY`). Cursors contain the name. */
-  readonly name?: Prisma.Sql;
-}
+import {
+  cursorKey,
+  type FetchedRowKey,
+  inOrder,
+  isWithin,
+  type Keyset,
+  type RowKey,
+  rowKeyOf,
+  type SortColumn,
+} from './keyset.ts';
 
 /** The rows of a table that a list contains. */
 export interface ListedRows {
@@ -20,25 +19,25 @@ export interface ListedRows {
 }
 
 /**
- * Reads a page of a list: the sort key and id of each row, in the order of the page. Concurrent equal calls share one query.
+ * Reads the row keys of a page of a list, in the order of the page. Concurrent equal calls share one query.
  *
  * @param id Column that identifies a row of the list.
  */
-export async function readPlaces(
+export async function readRowKeys(
   at: ReadPlace,
   { from, where }: ListedRows,
-  { key, name }: SortColumn,
+  column: SortColumn,
   id: Prisma.Sql,
   page: Keyset,
-): Promise<Place[]> {
-  const rows = await sharedRows<PlaceRow>(
+): Promise<RowKey[]> {
+  const rows = await sharedRows<FetchedRowKey>(
     at,
     Prisma.sql`
-    SELECT ${id} AS id, ${name ?? key} AS key FROM ${from}
-    WHERE ${where} AND ${isWithin(page, key, id, name && NAME_KEY)}
-    ORDER BY ${inOrder(page, key, id)} LIMIT ${page.limit}::bigint`,
+    SELECT ${id} AS id, ${cursorKey(column)} AS key FROM ${from}
+    WHERE ${where} AND ${isWithin(page, column, id)}
+    ORDER BY ${inOrder(page, column, id)} LIMIT ${page.limit}::bigint`,
   );
-  return rows.map(placeOf);
+  return rows.map(rowKeyOf);
 }
 
 /** Returns the number of rows of a list. Concurrent equal calls share one query. */

@@ -67,8 +67,8 @@ export function adapterReader(adapter: SqlQueryable): RowReader {
 }
 
 /**
- * Type that all parameters of statements have for the driver. The driver needs a specific type only for strings that represent
- * values of other types, and no statement has such parameters.
+ * Parameter type that is passed to the driver for every parameter. The driver needs a specific type only for strings that
+ * represent values of other types, and no statement has such parameters.
  */
 const ANY = { scalarType: 'unknown', arity: 'scalar' } as const;
 

@@ -38,7 +38,7 @@ export const searchPath = (schema: string): string => `"${schema.replaceAll('"',
  *
  * @param session A session whose `search_path` is still that of the role, the database or the server.
  * @throws UnusableSchemaError if no schema can be used, or if `?schema=` names a schema without tables although a schema in
- * `search_path` has the tables: previous versions ignored `?schema=`.
+ *   `search_path` has the tables: previous versions ignored `?schema=`.
  */
 export async function findSchema(session: Session, asked: string | undefined): Promise<string> {
   const { rows } = await session.query<{ name: string }>(

@@ -25,7 +25,7 @@ interface SealRow {
   readonly copy_id: string;
 }
 
-/** Returns the seal of a database. Null if there is none, also for a database without tables or of a previous version. */
+/** Returns the seal of a database. Null if there is none. Also null for a database without tables or of a previous version. */
 export async function readSeal(run: RunSql): Promise<Seal | null> {
   const [table] = await run<{ found: boolean }>(`SELECT to_regclass('log_epoch') IS NOT NULL AS found`);
   if (table?.found !== true) return null;
@@ -38,8 +38,8 @@ export async function readSeal(run: RunSql): Promise<Seal | null> {
 }
 
 /**
- * Seals a database. In a database whose data was copied, no event can be logged any more, also not by a node that was paused
- * before and does not know the seal.
+ * Seals a database. If the data of the database was copied, no node can log events in it from now on, not even a node that was
+ * paused and has not read the seal.
  */
 export async function writeSeal(run: RunSql, { state, place, at, copyId }: Seal): Promise<void> {
   if (state === 'moved')

@@ -82,7 +82,10 @@ const APPLY = `
   UNION ALL
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
-/** Maximum number of attempts to apply settings while a very short `statement_timeout` cancels the statements. */
+/**
+ * Maximum number of attempts to apply settings while a very short `statement_timeout` cancels the statements. After the last
+ * attempt, the session fails with the error of the statement.
+ */
 const MAX_ATTEMPTS = 20;
 
 /**

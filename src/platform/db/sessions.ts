@@ -18,13 +18,22 @@ export class StandbyError extends Error {
   }
 }
 
-/** Maximum time for connecting, in milliseconds: longer than connecting takes on a machine under load. */
+/**
+ * Maximum time for connecting, in milliseconds: longer than connecting takes on a machine under load. Afterwards, connecting
+ * fails.
+ */
 const CONNECT_WITHIN_MS = 5_000;
 /**
  * Maximum time without a reply to a statement, in milliseconds. After that time, a query on another connection checks whether
  * the server still has this connection.
  */
 const SILENCE_MS = 3_000;
+
+/**
+ * Part of the names of connections. It differs from that of earlier versions, which do not know organizations that move between
+ * databases: `org move` refuses to run beside their nodes.
+ */
+const GENERATION = 'b';
 
 /** Members of the driver's client that the driver's types do not declare. */
 interface Inside {
@@ -40,15 +49,16 @@ interface ParameterStatus {
 }
 
 /**
- * A connection to a PostgreSQL server that accepts changes. A standby is not even read: it may lack acknowledged changes.
+ * A connection to a PostgreSQL server that accepts changes. On a standby, `prepare` throws an error, because the data of a
+ * standby may lack acknowledged changes.
  *
- * If the database moves to another server, the client may not be notified. Statements to the old server then get no reply, and
- * the operating system reports this only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`, this class
- * checks whether the server that now has the configured address lists a connection with the session's name. If not, the
+ * If the database moves to another server, the old connection may stay open without any reply. The operating system reports
+ * such a broken connection only after a quarter of an hour. So if a statement gets no reply within `SILENCE_MS`, this class
+ * opens another connection to the configured address. If the server there has no connection with the name of this session, this
  * connection is closed.
  */
 export class Session extends pg.Client {
-  readonly #name = `chat-${randomBytes(12).toString('hex')}`;
+  readonly #name = `chat-${randomBytes(12).toString('hex')}-${GENERATION}`;
   readonly #config: pg.ClientConfig;
   #isStandby = false;
 

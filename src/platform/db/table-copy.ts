@@ -17,9 +17,12 @@ export interface TableSum {
   readonly longest: number;
 }
 
-/** Number of rows that are read at first, and the maximum number, in one statement. */
+/** Number of rows that the first statement reads, and the maximum number of rows per statement. */
 const [FIRST_ROWS, MAX_ROWS] = [20, 2_000];
-/** Number of characters of rows that one statement should read, and the maximum number. */
+/**
+ * Intended and maximum number of characters of the rows that one statement reads. The number of rows is limited so that the
+ * maximum is kept even if each row is as long as the longest row of the table. At least one row is read.
+ */
 const [BATCH_LENGTH, MAX_BATCH_LENGTH] = [2 * 2 ** 20, 64 * 2 ** 20];
 
 /** SQL for the oid of the current schema. */
@@ -31,8 +34,8 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const listed = ({ columns }: Table): string => columns.map(quoted).join(', ');
 
 /**
- * Returns all tables of the current schema that contain data, in the order of their names, without generated columns and without
- * tables of extensions.
+ * Returns all tables of the current schema that contain data, in the order of their names, without generated columns and
+ * without tables of extensions.
  */
 export async function readTables(run: RunSql): Promise<Table[]> {
   return run<Table>(
@@ -45,7 +48,10 @@ export async function readTables(run: RunSql): Promise<Table[]> {
   );
 }
 
-/** Returns the number and the checksum of the rows of a table. Databases of all versions and platforms compute the same. */
+/**
+ * Returns the number and the checksum of the rows of a table. The result does not depend on the version and platform of the
+ * database server.
+ */
 export async function sumTable(run: RunSql, table: Table): Promise<TableSum> {
   const [row] = await run<TableSum>(
     `SELECT count(*)::int AS rows, COALESCE(sum(hashtextextended(row, 0)::numeric), 0)::text AS checksum,
@@ -54,6 +60,75 @@ export async function sumTable(run: RunSql, table: Table): Promise<TableSum> {
   );
   if (row === undefined) throw new Error(`${table.name} could not be counted`);
   return row;
+}
+
+/** Keys of rows that changed. */
+export interface ChangedRows {
+  /** The primary keys by table: a JSON list of objects, each with the columns of a key. */
+  readonly keys: ReadonlyMap<string, string>;
+  /** Number of keys. */
+  readonly count: number;
+}
+
+/**
+ * Returns the number and the checksum of the rows of an organization in several tables, in the order of the tables. Runs one
+ * statement. The checksum uses PostgreSQL's hash function for rows. It takes a quarter of the time of a checksum of their text.
+ */
+export async function sumOrganization(
+  run: RunSql,
+  tables: readonly Table[],
+  organizationId: number,
+): Promise<readonly Omit<TableSum, 'longest'>[]> {
+  const sums = tables.map(
+    (table, i) =>
+      `SELECT ${i} AS place, count(*)::int AS rows,
+         COALESCE(sum(hash_record_extended(ROW(${listed(table)}), 0)::numeric), 0)::text AS checksum
+       FROM ${quoted(table.name)} WHERE realm_id = ${organizationId}`,
+  );
+  return run(`SELECT rows, checksum FROM (${sums.join(' UNION ALL ')}) AS sums ORDER BY place`);
+}
+
+/** Returns the number and the checksum of the changed rows of an organization that still exist, in the order of the tables. */
+export async function sumChanged(
+  run: RunSql,
+  tables: readonly Table[],
+  organizationId: number,
+  { keys }: ChangedRows,
+): Promise<readonly Omit<TableSum, 'longest'>[]> {
+  const sums: Omit<TableSum, 'longest'>[] = [];
+  for (const table of tables) {
+    const listedKeys = keys.get(table.name);
+    const [sum] =
+      listedKeys === undefined
+        ? []
+        : await run<Omit<TableSum, 'longest'>>(
+            `SELECT count(*)::int AS rows,
+               COALESCE(sum(hash_record_extended(ROW(${table.columns.map((name) => `t.${quoted(name)}`).join(', ')}), 0)::numeric), 0)::text
+                 AS checksum
+             FROM jsonb_populate_recordset(NULL::${quoted(table.name)}, $1::jsonb) AS k
+             JOIN ${quoted(table.name)} t USING (${keyColumns(listedKeys).map(quoted).join(', ')})
+             WHERE t.realm_id = ${organizationId}`,
+            [listedKeys],
+          );
+    sums.push(sum ?? { rows: 0, checksum: '0' });
+  }
+  return sums;
+}
+
+const keyColumns = (keys: string): string[] => Object.keys((JSON.parse(keys) as object[])[0] ?? {});
+
+/** Returns the name of a table that has rows of an organization. Undefined if none has. */
+export async function tableWithRows(
+  run: RunSql,
+  tables: readonly Table[],
+  organizationId: number,
+): Promise<string | undefined> {
+  const looks = tables.map(
+    ({ name }) =>
+      `SELECT '${name}' AS name WHERE EXISTS (SELECT FROM ${quoted(name)} WHERE realm_id = ${organizationId})`,
+  );
+  const [found] = await run<{ name: string }>(`${looks.join(' UNION ALL ')} LIMIT 1`);
+  return found?.name;
 }
 
 /** Returns whether a table has rows. */
