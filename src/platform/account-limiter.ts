@@ -1,10 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { FairLimiter, type KeyLimits } from './fair-limiter.ts';
 import { shortWhile } from './time-slices.ts';
 
 /** Interval, in milliseconds, at which the delay of the event loop is measured. */
 const LOOK_MS = 10;
 /** Delay of the event loop, in milliseconds, above which the process counts as overloaded. */
-const BEHIND_MS = 20;
+const OVERLOAD_DELAY_MS = 20;
 /**
  * Limits for each account while the process is not overloaded. A client needs fewer than eight concurrent requests, and eight
  * requests of one account delay other accounts only briefly.
@@ -19,6 +20,8 @@ const OVERLOADED: KeyLimits = { ...NORMAL, running: 1 };
  */
 export class AccountLimiter extends FairLimiter<number> {
   readonly #delay: EventLoopDelay;
+  /** Account of the request in whose asynchronous context this is read. */
+  readonly #current = new AsyncLocalStorage<number>();
   /** Removes the callback that keeps time slices short while a request is in progress. */
   readonly #endShort = shortWhile(() => this.running > 0);
 
@@ -29,6 +32,19 @@ export class AccountLimiter extends FairLimiter<number> {
       resume: setImmediate,
     });
     this.#delay = delay;
+  }
+
+  override run<T>(userId: number, work: () => Promise<T>, client?: { readonly isGone: boolean }): Promise<T> {
+    return super.run(userId, () => this.#current.run(userId, work), client);
+  }
+
+  /**
+   * Runs a part of a request that waits for the client or for another server, such as the receipt of a file. Meanwhile, the request
+   * does not count, so further requests of the account can start while the process is overloaded.
+   */
+  outside<T>(work: () => Promise<T>): Promise<T> {
+    const userId = this.#current.getStore();
+    return userId === undefined ? work() : this.aside(userId, () => this.#current.exit(work));
   }
 
   close(): void {
@@ -48,11 +64,11 @@ class EventLoopDelay {
   #lateMs = 0;
 
   /**
-   * Whether the process is overloaded: the largest recent delay is longer than `BEHIND_MS`, or the timer is overdue by more
-   * than `BEHIND_MS`.
+   * Whether the process is overloaded: the largest recent delay is longer than `OVERLOAD_DELAY_MS`, or the timer is overdue by
+   * more than `OVERLOAD_DELAY_MS`.
    */
   get isLong(): boolean {
-    return this.#lateMs > BEHIND_MS || performance.now() - this.#lookedAt - LOOK_MS > BEHIND_MS;
+    return this.#lateMs > OVERLOAD_DELAY_MS || performance.now() - this.#lookedAt - LOOK_MS > OVERLOAD_DELAY_MS;
   }
 
   close(): void {

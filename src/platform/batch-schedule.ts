@@ -33,7 +33,7 @@ export class BatchSchedule {
 
   /**
    * Requests a batch. If no batch is in progress, the new batch starts after the event loop has read all requests that have
-   * already arrived.
+   * already arrived. Otherwise it starts when the batch in progress ends, or after `patienceMs`.
    */
   request(): void {
     if (this.#isRequested || this.#awaited !== undefined) return;

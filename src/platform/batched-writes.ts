@@ -93,9 +93,9 @@ const held = new Held();
  * when the task ends. If there are many connections, they are flushed in time slices, after the frames for all of them are
  * encoded. Bytes that are written to a connection in the queue are flushed with its earlier bytes.
  *
- * One event for a thousand connections then causes a thousand consecutive writes. This is faster than encoding the next frame
- * between two writes. With two cores it is twice as fast, because the processes that read the connections do not sleep between
- * two writes. The bytes of a connection keep their order.
+ * One event for a thousand connections then causes a thousand consecutive writes, without the encoding of a frame between two
+ * writes. With two cores, this is twice as fast, because the receiving processes do not sleep between two writes. The bytes of
+ * a connection keep their order.
  */
 export function batchWrites(connection: Writable): void {
   if (written.has(connection) || held.has(connection)) return;

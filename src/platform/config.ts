@@ -19,7 +19,7 @@ const bound = (fallback: number) =>
       error: 'must be a number, or "off"',
     })
     .default(fallback);
-/** Form of a host name with an optional port. `isHost` also requires that a URL with this host can be parsed. */
+/** Matches a host name with an optional port. `isHost` also requires that a URL with this host can be parsed. */
 const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9]\d*)?$/i;
 const isHost = (text: string): boolean =>
   HOST_AND_PORT.test(text) && !text.includes('..') && URL.canParse(`http://${text}`);
@@ -83,6 +83,22 @@ const serverUrl = (scheme: RegExp, name: string) =>
     error: `must be ${name} URL, with special characters in its password percent-encoded, such as %23 for #`,
   });
 
+/** Schema of CLAMD_URL: the TCP address or the Unix socket of a virus scanner. */
+const scannerUrl = z.string().transform((text, { addIssue }): ScannerAddress => {
+  if (/^unix:\/[^\0]+$/.test(text)) return { path: text.slice('unix:'.length).replace(/^\/\/(?=\/)/, '') };
+  const [, name, port] = /^tcp:\/\/(\[[0-9a-f:]+\]|[a-z0-9._-]+):(\d{1,5})\/?$/i.exec(text) ?? [];
+  if (name !== undefined && Number(port) > 0 && Number(port) < 65_536)
+    return { host: name.replace(/^\[|\]$/g, ''), port: Number(port) };
+  addIssue('must be tcp://<host>:<port> or unix:<path of a socket>');
+  return z.NEVER;
+});
+
+/** Returns whether a text is the URL of a server without path, user name or query. */
+function isBareUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+}
+
 const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]']);
 /**
  * Schema of a URL to which the service sends secrets, or from which it receives tokens. Plain http is accepted only for this
@@ -119,11 +135,33 @@ const Environment = z.object({
   OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
   OTEL_SERVICE_NAME: z.string().default('team-chat'),
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
+  S3_ENDPOINT: z
+    .string()
+    .refine(
+      isBareUrl,
+      'must be the URL of the S3 server without the bucket, such as https://s3.eu-central-1.amazonaws.com',
+    )
+    .optional(),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_BUCKET: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      'must be the name of a bucket: 3 to 63 lower-case letters, digits, dots, dashes',
+    )
+    .optional(),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  S3_FORCE_PATH_STYLE: z.enum(['on', 'off']).default('off'),
+  CLAMD_URL: scannerUrl.optional(),
   SMTP_URL: serverUrl(/^smtps?:\/\//, 'an smtp:// or smtps://').optional(),
   MAIL_FROM: z
     .string()
     .regex(/^\P{Cc}*@\P{Cc}*$/u, 'must be an email address, with an optional name before it')
     .optional(),
+  INVITATIONS_PER_DAY: bound(500),
+  ORGANIZATION_CREATION: z.enum(['on', 'off']).default('off'),
+  AUDIT_LOG_DAYS: z.coerce.number().positive().max(36_500).default(365),
   RATE_LIMIT_PER_USER: rateLimit(200),
   RATE_LIMIT_PER_IP: rateLimit(100),
   SOCKETS_PER_USER: bound(100),
@@ -142,6 +180,7 @@ const Environment = z.object({
     .regex(/^([a-z0-9.-]+|\[[0-9a-f:]+\]):\d{1,5}$/i, 'must be an address to listen on: <host>:<port>')
     .refine((text) => Number(text.split(':').at(-1)) < 65_536, 'must have a port below 65536')
     .optional(),
+  METRICS_BY_ORGANIZATION: z.coerce.number().int().min(0).max(100).default(0),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   PASSWORD_HASH_COST: z.coerce
     .number()
@@ -177,6 +216,21 @@ export interface VideoProvider {
   readonly createUrl: string;
 }
 
+/** Address of a virus scanner that has the protocol of clamd. */
+export type ScannerAddress = { readonly host: string; readonly port: number } | { readonly path: string };
+
+/** A bucket of an S3-compatible object store, and the credentials for it. */
+export interface Bucket {
+  /** URL of the server, without a slash at its end. */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly name: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Whether the bucket is the first segment of the path. If not, it is the first label of the host name. */
+  readonly isInPath: boolean;
+}
+
 /** Configuration of this process: the validated environment. */
 export interface Config {
   readonly host: string;
@@ -191,11 +245,8 @@ export interface Config {
   readonly dataDir: string;
   /** URL of the PostgreSQL database. Undefined: the service uses the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /**
-   * Names of the PostgreSQL database and of the schema of the tables, as the database server reports them. Undefined until the
-   * service has started, and for the embedded database.
-   */
-  databaseNames?: readonly [database: string, schema: string];
+  /** Id of the service in the names of its cookies, from the database. Undefined until the service listens. */
+  cookieId?: string;
   readonly databasePoolSize: number;
   readonly redisUrl: string | undefined;
   /** Secret from which keys are derived. Undefined: generated and stored in `dataDir` (embedded database only). */
@@ -221,23 +272,45 @@ export interface Config {
   readonly guardsTransactions: boolean;
   /** For tests: whether a REST response that does not match its declaration is an error and is not sent. */
   readonly checksReplies: boolean;
+  /** Bucket in which the content of uploaded files is stored. Undefined: it is stored in the database. */
+  readonly bucket: Bucket | undefined;
+  /** Virus scanner of uploaded files and pictures. Undefined: they are not scanned. */
+  readonly scanner: ScannerAddress | undefined;
   /** URL of the mail server. Undefined: emails stay queued. */
   readonly smtpUrl: string | undefined;
   /** Sender of emails: an email address, or "Name <email address>". Undefined: an email address of the server's own domain. */
   readonly mailFrom: string | undefined;
-  /** Maximum number of requests per minute of one account. Undefined: unlimited. */
+  /** Whether visitors can create organizations on a page. */
+  readonly allowsOrganizationCreation: boolean;
+  /** Maximum number of emails with invitations that each organization can send within 24 hours. Undefined: unlimited. */
+  readonly invitationsPerDay: number | undefined;
+  /** Time for which entries of the audit log are kept, in milliseconds. */
+  readonly auditLogMs: number;
+  /**
+   * Maximum number of requests per minute of one account. Further requests are refused with `RateLimitHitError`. Undefined:
+   * unlimited.
+   */
   readonly rateLimitPerUser: number | undefined;
-  /** Maximum number of requests per minute from one IP address, for requests without an account. Undefined: unlimited. */
+  /**
+   * Maximum number of requests per minute from one IP address, for requests without an account. Further requests are refused
+   * with `RateLimitHitError`. Undefined: unlimited.
+   */
   readonly rateLimitPerIp: number | undefined;
-  /** Maximum number of open WebSockets of one account on this process. Undefined: unlimited. */
+  /** Maximum number of open WebSockets of one account on this process. Further WebSockets are closed. Undefined: unlimited. */
   readonly socketsPerUser: number | undefined;
-  /** Maximum number of open unauthenticated WebSockets of one IP address on this process. Undefined: unlimited. */
+  /**
+   * Maximum number of open unauthenticated WebSockets of one IP address on this process. Further WebSockets are refused with
+   * `RateLimitHitError`. Undefined: unlimited.
+   */
   readonly socketsPerIp: number | undefined;
-  /** Maximum number of open WebSockets of this process. */
+  /** Maximum number of open WebSockets of this process. Further WebSockets are refused with `RequestTimeoutError`. */
   readonly maxSockets: number;
-  /** Maximum number of open unauthenticated connections of one IP address to this process. Undefined: unlimited. */
+  /**
+   * Maximum number of open unauthenticated connections of one IP address to this process. Requests on further connections are
+   * refused with `RateLimitHitError`. Undefined: unlimited.
+   */
   readonly connectionsPerIp: number | undefined;
-  /** Maximum number of open connections of this process, including WebSockets. */
+  /** Maximum number of open connections of this process, including WebSockets. Further connections are closed. */
   readonly maxConnections: number;
   /** Number of the operator's proxies that every request passes. Each appends to X-Forwarded-For. */
   readonly trustedProxies: number;
@@ -256,11 +329,16 @@ export interface Config {
   readonly metricsAddress: { readonly host: string; readonly port: number } | undefined;
   /** Bearer token that is required to read metrics. Undefined: metrics require no token. */
   readonly metricsToken: string | undefined;
+  /** Number of organizations that have metrics of their own: those with the most people. 0 for none. */
+  readonly metricsByOrganization: number;
   /** Cost of hashing a password: N of scrypt, a power of two. */
   readonly passwordHashCost: number;
   /** Time without requests, in milliseconds, after which a browser's session expires. */
   readonly sessionIdleMs: number;
-  /** Maximum lifetime of a browser's session, in milliseconds, even if the browser is active. */
+  /**
+   * Maximum lifetime of a browser's session, in milliseconds, even if the browser is active. Afterwards, the user must sign in
+   * again.
+   */
   readonly sessionMs: number;
   /** Keys that verify web tokens (JWT), which clients can exchange for API keys. Empty: no organization accepts web tokens. */
   readonly jwtKeys: JwtKeys;
@@ -299,6 +377,7 @@ const SECRETS = [
   'DATABASE_URL',
   'REDIS_URL',
   'SMTP_URL',
+  'S3_SECRET_ACCESS_KEY',
   'METRICS_TOKEN',
   'JWT_AUTH_KEYS',
   'VIDEO_PROVIDER_CLIENT_SECRET',
@@ -392,8 +471,13 @@ export function readConfig(env: Variables = process.env): Config {
     demo: e.DEMO === 'on',
     guardsTransactions: e.GUARD_TRANSACTIONS === 'on',
     checksReplies: e.CHECK_REPLIES === 'on',
+    bucket: bucketOf(e),
+    scanner: e.CLAMD_URL,
     smtpUrl: e.SMTP_URL,
     mailFrom: e.MAIL_FROM,
+    allowsOrganizationCreation: e.ORGANIZATION_CREATION === 'on',
+    invitationsPerDay: e.INVITATIONS_PER_DAY ?? undefined,
+    auditLogMs: e.AUDIT_LOG_DAYS * 86_400_000,
     rateLimitPerUser: e.RATE_LIMIT_PER_USER ?? undefined,
     rateLimitPerIp: e.RATE_LIMIT_PER_IP ?? undefined,
     socketsPerUser: e.SOCKETS_PER_USER ?? undefined,
@@ -408,6 +492,7 @@ export function readConfig(env: Variables = process.env): Config {
     anonymousIntrospection: (e.ANONYMOUS_INTROSPECTION ?? (e.DATABASE_URL === undefined ? 'on' : 'off')) === 'on',
     metricsAddress,
     metricsToken: e.METRICS_TOKEN,
+    metricsByOrganization: e.METRICS_BY_ORGANIZATION,
     passwordHashCost: e.PASSWORD_HASH_COST,
     sessionIdleMs: e.SESSION_IDLE_DAYS * 86_400_000,
     sessionMs: e.SESSION_DAYS * 86_400_000,
@@ -443,6 +528,34 @@ function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
   } catch (error) {
     throw new ConfigError(`JWT_AUTH_KEYS: ${(error as Error).message}`);
   }
+}
+
+/**
+ * Returns the bucket of uploaded files. Undefined if neither endpoint, bucket nor credentials are set.
+ *
+ * @throws ConfigError if only some of these variables are set.
+ */
+function bucketOf(e: Read): Bucket | undefined {
+  const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = e;
+  const given = { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY };
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === Object.keys(given).length) return undefined;
+  if (
+    S3_ENDPOINT === undefined ||
+    S3_BUCKET === undefined ||
+    S3_ACCESS_KEY_ID === undefined ||
+    S3_SECRET_ACCESS_KEY === undefined
+  ) {
+    throw new ConfigError(`${missing.join(', ')}: required with the other S3_ variables`);
+  }
+  return {
+    endpoint: new URL(S3_ENDPOINT).origin,
+    region: e.S3_REGION,
+    name: S3_BUCKET,
+    accessKeyId: S3_ACCESS_KEY_ID,
+    secretAccessKey: S3_SECRET_ACCESS_KEY,
+    isInPath: e.S3_FORCE_PATH_STYLE === 'on',
+  };
 }
 
 /**

@@ -10,13 +10,13 @@ const RETRY_AFTER_SECONDS = 10;
 /** Milliseconds until a refused connection is closed. Meanwhile its client can send a request and read the error response. */
 const FAREWELL_MS = 2_000;
 /**
- * Maximum number of refused connections of one IP address that can receive a response at a time. A client that reads its
- * response disconnects soon, so normal clients stay below this number.
+ * Maximum number of refused connections of one IP address that can receive a response at a time. Further connections are closed
+ * without a response. A client that reads its response disconnects soon, so normal clients stay below this number.
  */
 const MAX_REFUSED = 100;
 /**
- * Maximum fraction of `maxConnections` that one network can use, so that other networks can still connect. The same fraction
- * applies to the maximum number of WebSockets.
+ * Maximum fraction of `maxConnections` that one network can use, so that other networks can still connect. Further connections
+ * of the network are refused. The same fraction applies to the maximum number of WebSockets.
  */
 const SHARE_OF_NETWORK = 0.5;
 

@@ -1,4 +1,5 @@
 import type { Budget } from './budget.ts';
+import { type KeyScope, missingScopes, type RequiredScopes, type ScopedCredential } from './key-scopes.ts';
 import { ADMINISTRATOR, MEMBER, OWNER } from './roles.ts';
 
 /** All error codes. REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`) both use them. */
@@ -14,10 +15,13 @@ export const ERROR_CODES = [
   'INVALID_API_KEY',
   'AUTHENTICATION_FAILED',
   'PASSWORD_REQUIRED',
+  'PASSWORD_AUTH_DISABLED',
+  'SECOND_FACTOR_REQUIRED',
   'USER_DEACTIVATED',
   'REALM_DEACTIVATED',
   'NONEXISTENT_SUBDOMAIN',
   'CSRF_FAILED',
+  'INVITATION_FAILED',
   'INVALID_VIDEO_CALL_PROVIDER_TOKEN',
   'RATE_LIMIT_HIT',
   'BAD_EVENT_QUEUE_ID',
@@ -28,6 +32,7 @@ export const ERROR_CODES = [
   'STORAGE_FULL',
   'BAD_NARROW',
   'BAD_IMAGE',
+  'REALM_UPLOAD_QUOTA',
   'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
   'REACTION_ALREADY_EXISTS',
   'REACTION_DOES_NOT_EXIST',
@@ -204,6 +209,8 @@ export interface MissingPermission extends ErrorDetails {
 export class ForbiddenError extends BadRequestError {
   readonly permission: string | undefined;
   readonly role: RequiredRole | undefined;
+  /** The scopes that the API key of the request lacks. Undefined if the key is not the cause. */
+  readonly scopes: readonly KeyScope[] | undefined;
 
   constructor(message: string, { permission, role, ...details }: MissingPermission = {}) {
     super(message, details);
@@ -275,6 +282,34 @@ export class UnauthorizedPrincipalError extends ForbiddenError {
   constructor(role: RequiredRole) {
     super(`Must be ${ROLE_NAMES[role]}`, { role });
   }
+}
+
+/** Thrown if the API key of a request lacks a scope that the request requires. */
+export class InsufficientScopeError extends ForbiddenError {
+  override readonly code = 'UNAUTHORIZED_PRINCIPAL';
+  override readonly status = 403;
+  override readonly data: { required_scopes: string };
+  override readonly scopes: readonly KeyScope[];
+
+  /** @param scopes The scopes that the key lacks. */
+  constructor(scopes: readonly KeyScope[]) {
+    super(`The API key lacks the ${scopes.length === 1 ? 'scope' : 'scopes'} ${scopes.join(', ')}.`);
+    this.scopes = scopes;
+    this.data = { required_scopes: scopes.join(', ') };
+  }
+}
+
+/**
+ * Checks that the credentials of a viewer have all required scopes. Sessions and unlimited API keys have all.
+ *
+ * @throws InsufficientScopeError if they lack some.
+ */
+export function requireScopes(
+  viewer: { readonly credential: ScopedCredential | null } | null | undefined,
+  required: RequiredScopes,
+): void {
+  const missing = missingScopes(viewer?.credential, required);
+  if (missing.length > 0) throw new InsufficientScopeError(missing);
 }
 
 /** Thrown if the current value differs from the value that the client expects to replace. */
@@ -350,6 +385,19 @@ export class StorageFullError extends RequestTimeoutError {
 
   constructor(text = 'The service has no disk space left; nothing was changed, please try again later') {
     super(text);
+  }
+}
+
+/**
+ * Thrown if a request arrives here although the organization has moved to another cell, with another database. Clients repeat
+ * the request until the proxy forwards it to the other cell.
+ */
+export class OrganizationMovedError extends RequestTimeoutError {
+  constructor() {
+    super(
+      'The organization has moved to another server, and the proxy does not send its requests there yet; nothing was changed, ' +
+        'please try again',
+    );
   }
 }
 

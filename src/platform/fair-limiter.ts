@@ -1,6 +1,6 @@
 import { AbandonedError, RequestTimeoutError } from './errors.ts';
 
-/** Limits on the tasks of one key, such as an account. */
+/** Limits on the tasks of one key, such as an account. Tasks beyond `running` wait. Tasks beyond `waiting` are refused. */
 export interface KeyLimits {
   /** Maximum number of running tasks of the key. A key without running tasks can start a task, whatever this number is. */
   readonly running: number;
@@ -12,13 +12,15 @@ export interface KeyLimits {
 }
 
 export interface LimiterOptions<K> {
-  /** Maximum number of running tasks in total. Default: unlimited. */
+  /** Maximum number of running tasks in total. Further tasks wait. Default: unlimited. */
   readonly total?: number;
   /** Number of tasks, out of `total`, that only keys without running tasks can start. Default: 0. */
   readonly spare?: number;
-  /** Maximum number of waiting tasks in total. Default: unlimited. */
+  /** Maximum number of waiting tasks in total. Further tasks are refused with the error of `refusal`. Default: unlimited. */
   readonly waiting?: number;
-  /** Maximum time that a task waits, in milliseconds. Default: unlimited. */
+  /**
+   * Maximum time that a task waits, in milliseconds. Afterwards, it is refused with `RequestTimeoutError`. Default: unlimited.
+   */
   readonly maxWaitMs?: number;
   /** Returns the current limits of a key. Called whenever a limit is checked. */
   limitsOf(key: K): KeyLimits;
@@ -52,6 +54,8 @@ interface Waiting {
 interface ActiveKey<K> {
   readonly key: K;
   running: number;
+  /** Number of tasks that are in `aside`. They do not count as running. */
+  aside: number;
   /** Waiting tasks of the key, oldest first. */
   waiting: Waiting[];
   /** Limits of the key that `limitsAfter` returned. Undefined: the limits that `limitsOf` returns apply. */
@@ -112,12 +116,12 @@ export class FairLimiter<K> {
    * @param work Must not wait for another task of this limiter.
    * @param client If the client is gone, `work` is not started.
    * @throws AbandonedError if the client disconnected before `work` was started.
-   * @throws RequestTimeoutError, or the error of `refusal`, if too many tasks are waiting.
+   * @throws RequestTimeoutError, or the error that the option `refusal` returns, if too many tasks are waiting.
    * @throws RequestTimeoutError if the task has waited too long.
    */
   async run<T>(key: K, work: () => Promise<T>, client?: Client): Promise<T> {
     if (client?.isGone === true) throw new AbandonedError();
-    const own: ActiveKey<K> = this.#keys.get(key) ?? { key, running: 0, waiting: [], limits: undefined };
+    const own: ActiveKey<K> = this.#keys.get(key) ?? { key, running: 0, aside: 0, waiting: [], limits: undefined };
     if (this.#isOpen(own)) this.#enter(own);
     else await this.#wait(own, client);
     try {
@@ -129,6 +133,25 @@ export class FairLimiter<K> {
       throw error;
     } finally {
       this.#leave(own);
+    }
+  }
+
+  /**
+   * Runs `work` while the calling task does not count as running. Afterwards, the task continues immediately, even if the limits
+   * are exceeded. For work that waits for a client or another server.
+   *
+   * @param key Key of the calling task, which must be running.
+   */
+  async aside<T>(key: K, work: () => Promise<T>): Promise<T> {
+    const own = this.#keys.get(key);
+    if (own === undefined || own.running === 0) return work();
+    own.aside++;
+    this.#leave(own);
+    try {
+      return await work();
+    } finally {
+      own.aside--;
+      this.#enter(own);
     }
   }
 
@@ -161,8 +184,8 @@ export class FairLimiter<K> {
     this.#forgetIdle(own);
   }
 
-  #forgetIdle({ key, running, waiting }: ActiveKey<K>): void {
-    if (running === 0 && waiting.length === 0) this.#keys.delete(key);
+  #forgetIdle({ key, running, aside, waiting }: ActiveKey<K>): void {
+    if (running === 0 && aside === 0 && waiting.length === 0) this.#keys.delete(key);
   }
 
   #wait(own: ActiveKey<K>, client: Client | undefined): Promise<void> {
@@ -182,7 +205,7 @@ export class FairLimiter<K> {
    * Checks that another task of the key can wait. If too many tasks are waiting in total, refuses a waiting task of a key that
    * has more waiting tasks than this key.
    *
-   * @throws The error of `refusal` if no task of the key can wait now.
+   * @throws RequestTimeoutError, or the error that the option `refusal` returns, if no task of the key can wait now.
    */
   #requirePlace(own: ActiveKey<K>): void {
     const { waiting: most } = this.#limitsOf(own);

@@ -93,7 +93,10 @@ const BEGINNINGS = new RegExp(
   'gu',
 );
 
-/** Maximum number of words that begin inside other words of a name. */
+/**
+ * Maximum number of stored words that begin inside other words of a name. Further words are not stored, so a search for them
+ * does not find the name.
+ */
 const MAX_INNER_WORDS = 100;
 /** Maximum length, in code points, of a word that begins inside another word of a name. Longer words are cut. */
 const MAX_INNER_WORD_LENGTH = 32;

@@ -64,7 +64,7 @@ class Pieces {
  * must not change until the promise resolves.
  *
  * @param isSplit Returns whether a nested value, or a group of list items, is serialized in parts. By default none is, which is
- * faster if all items are short. `isLong` selects values with long strings.
+ *   faster if all items are short. `isLong` selects values with long strings.
  * @returns JSON in chunks of bounded length.
  */
 export async function writeJson(fields: Fields, isSplit: IsSplit = () => false): Promise<JsonBytes> {

@@ -1,8 +1,8 @@
 import { BadRequestError } from './errors.ts';
 
 /**
- * Maximum nesting depth of JSON input. The limit is several times the depth of any valid input. It is far below the depth at
- * which recursive code (comparing, hashing, serializing) overflows the stack.
+ * Maximum nesting depth of JSON input. Deeper input is refused with `TooDeepError`. The limit is several times the depth of any
+ * valid input. It is far below the depth at which recursive code (comparing, hashing, serializing) overflows the stack.
  */
 const MAX_DEPTH = 64;
 

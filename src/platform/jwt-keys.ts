@@ -24,7 +24,7 @@ export type JwtKeys = ReadonlyMap<string, JwtKey>;
 /** Requirements of an algorithm for its key. The algorithm "none" is not supported. @see RFC 7518 3.1, RFC 8037 3.1 */
 interface Needs {
   readonly kind: 'secret' | 'rsa' | 'ec' | 'ed25519';
-  /** Minimum length: bytes of a secret, or bits of an RSA modulus. */
+  /** Minimum length: bytes of a secret, or bits of an RSA modulus. Shorter keys are refused at the start. */
   readonly least?: number;
   readonly curve?: string;
 }

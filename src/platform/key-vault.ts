@@ -40,7 +40,7 @@ export class KeyVault {
 
   /**
    * @param secret SECRET_KEY, from which the keys for sealing, fingerprints and tokens are derived.
-   * @param previous SECRET_KEY_PREVIOUS. What was made with it is accepted, and nothing new is made with it.
+   * @param previous SECRET_KEY_PREVIOUS. Values that were made with it are accepted. New values are made with `secret` only.
    */
   constructor(secret: string, previous?: string) {
     this.#current = derived(secret);
@@ -71,8 +71,8 @@ export class KeyVault {
   }
 
   /**
-   * Returns the session tokens that can replace `token`, the one for a new replacement first: 43 characters of [A-Za-z0-9_-].
-   * Computing one requires SECRET_KEY or SECRET_KEY_PREVIOUS.
+   * Returns the session tokens that can replace `token`, each 43 characters of [A-Za-z0-9_-]. The first is derived with
+   * SECRET_KEY and is the one to issue. The second, if any, is derived with SECRET_KEY_PREVIOUS.
    */
   successors(token: string): [string, ...string[]] {
     const [first, ...others] = this.#accepted.map(({ succession }) =>
@@ -94,7 +94,7 @@ export class KeyVault {
     return this.#accepted.some((keys) => isSameSecret(shown, tokenOf(keys, purpose)));
   }
 
-  /** Returns the secrets of this server for a purpose, the one for new values first. */
+  /** Returns the accepted secrets of this server for a purpose. The first is the one to use for new values. */
   tokens(purpose: string): string[] {
     return this.#accepted.map((keys) => tokenOf(keys, purpose));
   }
@@ -113,6 +113,11 @@ export class KeyVault {
     const text = opened.find((found) => found !== undefined);
     if (text === undefined) throw new Error('The value was sealed with another SECRET_KEY, or was modified');
     return text;
+  }
+
+  /** Returns whether `open` can decrypt a sealed key. */
+  canOpen(sealed: Uint8Array): boolean {
+    return this.#accepted.some((keys) => openWith(keys, sealed) !== undefined);
   }
 
   /** Returns whether a key was sealed with SECRET_KEY, not with SECRET_KEY_PREVIOUS or another key. */
@@ -148,7 +153,8 @@ const tokenOf = ({ secret }: Derived, purpose: string) => Buffer.from(derive(sec
 function openWith({ sealing }: Derived, sealed: Uint8Array): string | undefined {
   const bytes = Buffer.from(sealed);
   try {
-    const decipher = createDecipheriv('aes-256-gcm', sealing, bytes.subarray(0, NONCE_BYTES));
+    const options = { authTagLength: TAG_BYTES };
+    const decipher = createDecipheriv('aes-256-gcm', sealing, bytes.subarray(0, NONCE_BYTES), options);
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
   } catch {

@@ -14,10 +14,10 @@ export const MAX_FULL_NAME_LENGTH = 100;
 /** Seconds that a client should wait for a response to GET /events. Longer than the heartbeat interval. */
 export const LONGPOLL_TIMEOUT_SECONDS = 90;
 /**
- * Maximum size of uploaded files by kind, in MiB. Messages cannot have files: `upload` is 0, so that old clients offer no
- * upload.
+ * Maximum size of uploaded files by kind, in MiB. Larger files are refused with `ValidationError`. `upload` is for files that
+ * messages link.
  */
-export const MAX_FILE_SIZES_MIB = { avatar: 5, emoji: 5, icon: 5, logo: 5, upload: 0 } as const;
+export const MAX_FILE_SIZES_MIB = { avatar: 5, emoji: 5, icon: 5, logo: 5, upload: 100 } as const;
 /** Minimum strength of a new password, as the number of guesses that it withstands. Clients should refuse weaker passwords. */
 export const MIN_PASSWORD_GUESSES = 10_000;
 export const TYPING_MS = { startedExpiry: 45_000, stoppedWait: 12_000, startedWait: 30_000 } as const;

@@ -6,8 +6,8 @@ const WARN = 40;
 /** Interval, in milliseconds, of the attempts to write to the log again after lines were lost. */
 const RETRY_MS = 1_000;
 /**
- * Maximum number of attempts to write to a full pipe, and pause between two attempts in milliseconds. The process is blocked
- * during the pauses.
+ * Maximum number of attempts to write to a full pipe, and pause between two attempts in milliseconds. After the last attempt,
+ * the lines are lost. The process is blocked during the pauses.
  */
 const [FULL_ATTEMPTS, FULL_PAUSE_MS] = [10, 10];
 

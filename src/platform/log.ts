@@ -12,7 +12,7 @@ const WARN = 40;
 const HELD_MS = 100;
 /** Number of buffered UTF-16 code units above which the buffered log lines are written. */
 const HELD_CHARACTERS = 16_384;
-/** Minimum interval between two log lines about the same outage, in milliseconds. */
+/** Minimum interval between two log lines about the same outage, in milliseconds. Lines in between are omitted. */
 const QUIET_MS = 60_000;
 
 interface Sink {
@@ -22,9 +22,9 @@ interface Sink {
 /**
  * Opens the service's log: JSON lines on standard error. Standard output is for people and for the output of the command line.
  *
- * Lines below the level of warnings are written in batches, some per second: otherwise the write would take half of the cost of
- * logging a line. Lines that are logged while a request is answered contain its id, and the id of its trace if it is part of one. An unavailable database or Redis, or a full
- * disk, is logged once a minute, with the number of omitted lines.
+ * Lines below the level of warnings are written in batches, several per second. Otherwise, half of the time for logging a line
+ * would be spent on the write. Lines that are logged while a request is answered contain its id, and the id of its trace if it
+ * is part of one. An unavailable database or Redis, or a full disk, is logged once a minute, with the number of omitted lines.
  */
 export function openLog(level: string, to: Sink = new LogOutput(toDescriptor(2))): Logger {
   return pino(

@@ -3,8 +3,8 @@ import { DATABASE_ERROR_KINDS, databaseErrorKind } from './db/errors.ts';
 import { ERROR_CODES } from './errors.ts';
 
 /**
- * Metrics of this process for GET /metrics. Labels contain no users, organizations or values from clients, with one exception:
- * the first GraphQL operation names that authenticated clients use.
+ * Metrics of this process for GET /metrics. Labels contain no users, organizations or values from clients, with two exceptions:
+ * the first GraphQL operation names that authenticated clients use, and the organizations of `METRICS_BY_ORGANIZATION`.
  */
 export const metrics = new Registry();
 
@@ -45,6 +45,27 @@ const databaseErrors = new Counter({
 });
 for (const kind of DATABASE_ERROR_KINDS) databaseErrors.inc({ kind }, 0);
 
+const objectStoreRequests = new Counter({
+  name: 'object_store_requests_total',
+  help: 'Number of requests to the object store, by outcome after all attempts.',
+  labelNames: ['operation', 'outcome'] as const,
+  registers: [metrics],
+});
+
+/** Counts a request to the object store. */
+export const observeObjectStore = (
+  operation: 'put' | 'get' | 'head' | 'delete',
+  outcome: 'ok' | 'absent' | 'refused' | 'unavailable',
+): void => objectStoreRequests.inc({ operation, outcome });
+
+/** Counter of scanned uploads. */
+export const virusScans = new Counter({
+  name: 'virus_scans_total',
+  help: 'Number of uploads that were sent to the virus scanner, by result.',
+  labelNames: ['result'] as const,
+  registers: [metrics],
+});
+
 /** Counter of log lines that were lost because they could not be written. */
 export const lostLogLines = new Counter({
   name: 'log_lines_lost_total',
@@ -80,6 +101,18 @@ export const retention = {
   }),
 };
 
+/** Outcomes of the delivery of a push message to one device. */
+export const PUSH_OUTCOMES = ['sent', 'gone', 'refused', 'failed'] as const;
+
+/** Counter of attempts to send push messages. */
+export const pushMessages = new Counter({
+  name: 'push_messages_total',
+  help: 'Number of attempts to send a push message to a device. Outcomes: sent, gone (the device no longer exists), refused (never accepted), failed (can be retried).',
+  labelNames: ['outcome'] as const,
+  registers: [metrics],
+});
+for (const outcome of PUSH_OUTCOMES) pushMessages.inc({ outcome }, 0);
+
 /** Registers a gauge whose value is the result of `count`, called each time the metrics are read. */
 export function observeCount(name: string, help: string, count: () => number): void {
   new Gauge({
@@ -101,9 +134,38 @@ export function observeRequest(method: string, route: string, status: number, se
   requestSeconds.observe({ method, route, status }, seconds);
 }
 
-/** Maximum number of GraphQL operation names in labels. No application needs more names. */
+const organizationRequests = new Counter({
+  name: 'organization_requests_total',
+  help: 'Number of requests and operations of signed-in clients, by organization.',
+  labelNames: ['organization'] as const,
+  registers: [metrics],
+});
+let labelled: ReadonlySet<string> = new Set();
+
+/** Label of requests of organizations without metrics of their own. No subdomain has a colon. */
+const OTHERS = ':other';
+
+/**
+ * Sets the organizations that have metrics of their own, by subdomain. Removes the metrics of all others, so that the number of
+ * labels is bounded.
+ */
+export function labelOrganizations(subdomains: ReadonlySet<string>): void {
+  for (const organization of labelled) if (!subdomains.has(organization)) organizationRequests.remove({ organization });
+  labelled = subdomains;
+}
+
+/** Counts a request of a signed-in client, if organizations have metrics of their own. */
+export function observeOrganizationRequest(subdomain: string): void {
+  if (labelled.size === 0) return;
+  organizationRequests.inc({ organization: labelled.has(subdomain) ? subdomain : OTHERS });
+}
+
+/**
+ * Maximum number of GraphQL operation names in labels. Further names are counted under `other`. No application needs more
+ * names.
+ */
 const MAX_OPERATIONS = 100;
-/** Maximum length of a GraphQL operation name in a label, in UTF-16 code units. */
+/** Maximum length of a GraphQL operation name in a label, in UTF-16 code units. Longer names are counted under `other`. */
 const MAX_NAME_LENGTH = 60;
 const operations = new Set<string>();
 

@@ -34,23 +34,23 @@ const MEANINGFUL = [
 ];
 
 /**
- * Characters that no name may contain: line separators, surrogates, and control, invisible, blank, unassigned and private-use
- * characters.
+ * Matches the characters that no name may contain: line separators, surrogates, and control, invisible, blank, unassigned and
+ * private-use characters.
  */
 const FORBIDDEN = new RegExp(
   `[\\p{Cc}\\p{Cn}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\uFFF9-\\uFFFB${BLANKS}]`,
   'u',
 );
 
-/** A combining mark without a letter: at the beginning, or after a space. */
+/** Matches a combining mark without a letter: at the beginning, or after a space. */
 const LOOSE_MARK = /(?<=^|\p{Z})\p{M}/u;
 
 /** Scripts in which words have more than four nonspacing marks in succession: `လျှို့ဝှက်`, and stacked letters. */
 const STACKING = '\\p{Script=Myanmar}\\p{Script=Tibetan}\\p{Script=Marchen}\\p{Script=Tai_Tham}';
 
 /**
- * Too many marks on one letter: four marks of the script `Inherited` or of Thai or Lao, six of Myanmar, five nonspacing marks
- * unless all are of a script with stacks, eight marks of any script, or one mark twice in succession.
+ * Matches too many marks on one letter: four marks of the script `Inherited` or of Thai or Lao, six of Myanmar, five nonspacing
+ * marks unless all are of a script with stacks, eight marks of any script, or one mark twice in succession.
  */
 const TOO_MANY_MARKS = new RegExp(
   [
@@ -64,7 +64,7 @@ const TOO_MANY_MARKS = new RegExp(
   'u',
 );
 
-/** A text with only invisible and blank characters and combining marks without a letter. */
+/** Matches texts that consist only of invisible and blank characters and combining marks. */
 const SHOWS_NO_LETTER = new RegExp(`^[\\p{Z}\\p{Cc}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\s${BLANKS}]*$`, 'u');
 
 /**
@@ -106,7 +106,7 @@ export function requireReadable(what: string, name: string, parameter = 'name'):
   throw new ValidationError(`Invalid character in ${what}, at position ${position}.`, { parameter });
 }
 
-/** Control characters that begin or end a change of the text direction. */
+/** Matches the control characters that begin or end a change of the text direction. */
 const DIRECTION_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/u;
 
 /**
@@ -129,8 +129,8 @@ export function requireDirectionKept(what: string, text: string, parameter = wha
 
 /**
  * Returns an SQL condition: the name in a column equals `name`, ignoring case and repeated spaces, or looks like `name` in
- * another script. Names that differ by two characters of one script are different. The condition has three expressions. Each of
- * them has an index, whose first column is the organization.
+ * another script. Different characters of one script do not count as look-alikes: "Ian" and "lan" are different names. The
+ * condition has three expressions. Each of them has an index, whose first column is the organization.
  *
  * @param column The column, written as in the definitions of the indexes.
  * @see prisma/migrations/20261127200000_name_skeletons

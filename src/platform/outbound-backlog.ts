@@ -8,7 +8,7 @@ interface Outgoing {
 
 /**
  * Default limit of the outbound backlog of one account, in bytes: enough for a response with 5,000 long messages and several
- * slow streams.
+ * slow streams. Beyond it, further requests of the account are refused with `RateLimitHitError`.
  */
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -17,7 +17,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * limit, responses to clients that do not read would accumulate.
  */
 export class OutboundBacklog {
-  /** Maximum outbound backlog of one account, in bytes. */
+  /** Maximum outbound backlog of one account, in bytes. Beyond it, `isOver` returns true. */
   readonly maxBytes: number;
   readonly #outgoing = new Map<number, Set<Outgoing>>();
 

@@ -32,14 +32,15 @@ interface Count {
 }
 
 /**
- * Rate limits of accounts, and of IP addresses for requests without an account. Requests are counted in Redis for all nodes.
- * Without Redis, or while it does not respond, each node counts them in memory.
+ * Rate limits of accounts and organizations, and of IP addresses for requests without an account. Requests are counted in Redis
+ * for all nodes. Without Redis, or while it does not respond, each node counts them in memory.
  *
  * A window begins with the caller's first request and lasts one minute. After that, the budget is full again. Refused requests
  * do not reduce the budget of the next window.
  */
 export class RateLimits {
   readonly #byUser: Count | undefined;
+  readonly #byOrganization: Consume;
   readonly #byAddress: Count | undefined;
   readonly #filesByAddress: Count | undefined;
   readonly #trustedProxies: number;
@@ -52,6 +53,9 @@ export class RateLimits {
     const prefix = redisPrefix(config);
     this.#prefix = prefix;
     this.#byUser = counting(`${prefix}api_by_user`, rateLimitPerUser, this.#store);
+    // Each organization has a limit of its own, so the counter has none.
+    const unlimited = { points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS };
+    this.#byOrganization = consuming({ ...unlimited, keyPrefix: `${prefix}api_by_organization` }, this.#store);
     this.#byAddress = counting(`${prefix}api_by_ip`, rateLimitPerIp, this.#store);
     const filesPerIp = rateLimitPerIp === undefined ? undefined : FILES_PER_REQUEST * rateLimitPerIp;
     this.#filesByAddress = counting(`${prefix}files_by_ip`, filesPerIp, this.#store);
@@ -66,6 +70,27 @@ export class RateLimits {
    */
   async countUser(userId: number): Promise<Budget | undefined> {
     return this.#byUser?.one(String(userId));
+  }
+
+  /**
+   * Counts requests of an account towards the limit of its organization.
+   *
+   * @param limit Maximum number of requests of the organization per minute.
+   * @throws RateLimitHitError if the budget of the organization is used up.
+   */
+  async countOrganization(organizationId: number, limit: number, requests = 1): Promise<Budget> {
+    const used = await this.#byOrganization(String(organizationId), requests);
+    const budget = {
+      limit,
+      remaining: Math.max(0, limit - used.consumedPoints),
+      resetAt: new Date(Date.now() + used.msBeforeNext),
+    };
+    if (used.consumedPoints <= limit) return budget;
+    throw new RateLimitHitError(
+      used.msBeforeNext / 1000,
+      budget,
+      `The organization exceeded its limit of ${limit} requests per minute`,
+    );
   }
 
   /**
@@ -124,7 +149,10 @@ export class RateLimits {
   }
 }
 
-/** Maximum number of failures in a period, for example of failed attempts to sign in. */
+/**
+ * Maximum number (`points`) of failures in a period, for example of failed attempts to sign in. After that many, `waitMs`
+ * returns the rest of the period.
+ */
 export interface FailureLimit {
   readonly points: number;
   /** Length of the period in seconds. It begins with the first failure. */
@@ -159,6 +187,18 @@ export class FailureCounter {
     // Failures are also counted in memory, because Redis can become unavailable before the next attempt.
     await this.#here.penalty(key);
     if (this.#shared !== undefined) await this.#ask(async (counter) => counter !== this.#here && counter.penalty(key));
+  }
+
+  /**
+   * Counts an attempt in one step, so that concurrent attempts cannot exceed the limit. Refused attempts do not lengthen the
+   * period.
+   *
+   * @returns The milliseconds until another attempt is allowed, if this attempt exceeds the limit; otherwise 0.
+   */
+  async take(key: string): Promise<number> {
+    const here = await this.#here.penalty(key);
+    const used = await this.#ask((counter) => (counter === this.#here ? here : counter.penalty(key)));
+    return used.consumedPoints > this.#points ? Math.max(1, used.msBeforeNext) : 0;
   }
 
   async clear(key: string): Promise<void> {
@@ -267,7 +307,7 @@ export function addressOf({ headers, socket }: Origin, trustedProxies: number): 
   return plainAddress(forwarded.at(-trustedProxies) ?? '') ?? direct;
 }
 
-/** An IP address as some proxies write it: with a port, in brackets or in quotes. */
+/** Matches an IP address as some proxies write it: with a port, in brackets or in quotes. */
 const WRITTEN = /^"?(?:(?<v4>[\d.]+)(?::\d{1,5})?|\[(?<bracketed>[^\]]+)\](?::\d{1,5})?|(?<v6>[^\][]+))"?$/;
 
 /**

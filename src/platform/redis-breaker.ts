@@ -11,7 +11,7 @@ const REST_MS = 1_000;
 const TIMED_OUT = 'Command timed out';
 /** Error message of ioredis for a command on a closed connection. */
 const CLOSED = 'Connection is closed.';
-/** Error messages of ioredis and of the rate limiter while Redis is not ready for commands. */
+/** Matches the error messages of ioredis and of the rate limiter while Redis is not ready for commands. */
 const NOT_READY = /^(Stream isn't writeable|Redis connection is not ready)/;
 /** Names of errors for commands that Redis refused, for example because of a password, or that ioredis aborted. */
 const REFUSED = new Set(['ReplyError', 'AbortError', 'MaxRetriesPerRequestError']);
@@ -55,7 +55,7 @@ export class RedisBreaker {
   /**
    * Runs a command of Redis, and returns its result.
    *
-   * @throws RedisRestsError if the breaker is open. Otherwise the error of the command.
+   * @throws RedisRestsError if the breaker is open, or the error with which the command rejects.
    */
   async ask<T>(command: () => Promise<T>): Promise<T> {
     if (this.#isOpen) throw new RedisRestsError();

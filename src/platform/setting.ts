@@ -39,7 +39,7 @@ export interface Setting<T> {
   readonly type: z.ZodType<T>;
   /** Initial value of the setting: a flag, a number or a text. Null for a number that is initially not set. */
   readonly initial: T;
-  /** For settings whose value is a text: maximum length in code points. */
+  /** For settings whose value is a text: maximum length in code points. Longer texts are refused with `ValidationError`. */
   readonly max?: number;
   /** For texts: returns whether the text is one of the valid values. */
   readonly isKnown?: (value: string) => boolean;
@@ -71,7 +71,7 @@ export const setting = <T>(
 /** Declares a setting that is true or false. @param meaning Meaning of true: "whether …". */
 export const flag = (initial: boolean, meaning: string): Setting<boolean> => setting(z.boolean(), initial, meaning);
 
-/** Declares a setting that is a text of at most `max` code points. */
+/** Declares a setting that is a text of at most `max` code points. Longer texts are refused with `ValidationError`. */
 export const text = (initial: string, max: number, meaning: string, details: Details = {}): Setting<string> => ({
   ...setting(z.string(), initial, meaning, details),
   max,

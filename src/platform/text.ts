@@ -69,7 +69,7 @@ export function cutText(text: string, max: number, ending = ''): string {
   return characters.slice(0, max - lengthOf(ending)).join('') + ending;
 }
 
-/** Control characters, lone surrogates, and code points that Unicode will never assign. */
+/** Matches control characters, lone surrogates, and code points that Unicode will never assign. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
 /** Returns the position of the first unprintable character, counted from 1 in code points. Undefined if there is none. */
@@ -84,7 +84,7 @@ export function unprintableAt(text: string): number | undefined {
  */
 export const BLANKS = '\\u2800\\u{1D159}\\u{13441}\\u{13442}\\u{16FE4}\\uFFFC';
 
-/** A text with only invisible and blank characters. */
+/** Matches texts that consist only of invisible and blank characters. */
 const SHOWS_NOTHING = new RegExp(`^[\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\s${BLANKS}]*$`, 'u');
 
 /** Returns whether a text is empty, or has only invisible and blank characters. */

@@ -72,6 +72,12 @@ export const TOTALS = {
     ...ofUser(10_000, 'topics with a visibility policy'),
     note: 'Policies set by participation stop at 9,000, without a refusal. `muted_topics` events contain at most 500 topics',
   },
+  attachments: ofUser(20_000, 'files', { you: 'that you uploaded', they: 'uploaded' }),
+  attachments_total_mib: {
+    max: 5_120,
+    description: 'Maximum total size of the files uploaded by a user, in MiB',
+    refusal: 'Your files cannot be larger than 5120 MiB in total',
+  },
   starred_messages: ofUser(100_000, 'starred messages'),
   event_queues: {
     ...ofUser(100, 'event queues'),
@@ -83,6 +89,9 @@ export const TOTALS = {
     ...ofUser(100, 'signed-in browsers'),
     note: 'For one more, the session with the oldest activity ends; none is refused',
   },
+  push_devices: ofUser(50, 'devices with push notifications'),
+  api_keys: ofUser(100, 'API keys with a name'),
+  passkeys: ofUser(10, 'passkeys'),
   idempotency_keys: {
     ...ofUser(400_000, 'idempotency keys in use'),
     note: 'A key is in use for eight days: 35 new keys per minute',
@@ -146,6 +155,12 @@ export const TOTALS = {
   /** The limit is low because every client receives the whole list of these fields. */
   custom_profile_fields: ofOrganization(100, 'custom profile fields'),
   realm_domains: ofOrganization(1_000, 'domains'),
+  /**
+   * Invitations that can still be used. Invitations that people requested on the page of a reusable link are counted
+   * separately.
+   */
+  invitations: ofOrganization(5_000, 'open invitations'),
+  identity_providers: ofOrganization(20, 'identity providers'),
 } as const satisfies Record<string, Total>;
 
 export type TotalName = keyof typeof TOTALS;

@@ -10,7 +10,10 @@ export interface TraceContext {
   readonly state: string | undefined;
 }
 
-/** Version, trace id, span id and flags. Later versions can append further fields. Capital letters are invalid. */
+/**
+ * Matches a value of `traceparent`: version, trace id, span id and flags. Later versions can append further fields. Capital
+ * letters are invalid.
+ */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 /** Maximum length of `tracestate` in characters. Longer values are not passed on. */
 const MAX_STATE_LENGTH = 512;

@@ -18,9 +18,12 @@ import { setTracing } from './tracing.ts';
 
 /** Maximum time, in milliseconds, for which finished spans are collected before they are exported. */
 const EXPORT_AFTER_MS = 1_000;
-/** Maximum time for one export, in milliseconds. Shorter than the time in which the service stops. */
+/**
+ * Maximum time for one export, in milliseconds. Afterwards, the export fails and its spans are lost. Shorter than the time in
+ * which the service stops.
+ */
 const EXPORT_WITHIN_MS = 2_000;
-/** Minimum interval between two log lines about failed exports, in milliseconds. */
+/** Minimum interval between two log lines about failed exports, in milliseconds. Lines in between are omitted. */
 const QUIET_MS = 60_000;
 
 /**

@@ -63,7 +63,10 @@ async function spanning<T>(
   }
 }
 
-/** Marks a span as failed. Messages of errors are not recorded, because they can contain values. */
+/**
+ * Marks a span as failed. The message of the error is not recorded, because it can contain confidential values, such as the
+ * content of a row.
+ */
 function fail({ api }: Tracing, span: Span, error: unknown): void {
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown };
   span.setAttribute('error.type', String(code ?? name ?? 'Error'));
@@ -116,7 +119,7 @@ const remote = ({ api }: Tracing, { traceId, spanId, flags, state }: TraceContex
 export function inStatementSpan<T>(sql: string, run: () => Promise<T>): Promise<T> {
   if (tracing === undefined) return run();
   const { context, trace, TraceFlags } = tracing.api;
-  // The parent may have ended: reads for single readers go on after a delivery.
+  // The parent may have ended: reads for single readers continue after a delivery.
   const flags = trace.getSpanContext(context.active())?.traceFlags ?? 0;
   if ((flags & TraceFlags.SAMPLED) === 0) return run();
   return spanning(tracing, { name: summaryOf(sql), kind: 'CLIENT', attributes: attributesOf(sql) }, run);
@@ -130,7 +133,10 @@ const attributesOf = (sql: string): Attributes => ({
   'db.query.text': sql.length > MAX_STATEMENT_LENGTH ? sql.slice(0, MAX_STATEMENT_LENGTH) : sql,
 });
 
-/** Maximum number of statements whose summary is cached: enough for all statements of the service. */
+/**
+ * Maximum number of statements whose summary is cached: enough for all statements of the service. The summaries of further
+ * statements are computed each time.
+ */
 const MAX_SUMMARIES = 1_000;
 const summaries = new Map<string, string>();
 

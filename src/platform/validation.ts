@@ -1,12 +1,14 @@
 import type { z } from 'zod';
 import { ValidationError } from './errors.ts';
 
-/** Maximum length of a JSON key that an error message shows in full. A client can send a key of a megabyte. */
+/**
+ * Maximum length of a JSON key that an error message shows in full. Longer keys are cut. A client can send a key of a megabyte.
+ */
 const SHOWN_KEY_LENGTH = 60;
 
 type Issue = z.core.$ZodIssue;
 
-/** Maximum length of a refused value that an error contains, in UTF-16 code units. */
+/** Maximum length of a refused value that an error contains, in UTF-16 code units. Longer values are omitted. */
 const SHOWN_VALUE_LENGTH = 100;
 
 /**

@@ -1,28 +1,36 @@
 import sharp from 'sharp';
 
-/** Signatures (first bytes) of the formats that uploads can have, by the name of the format in the library's loaders. */
-const UPLOADS: Readonly<Record<string, RegExp>> = {
-  Png: /^\x89PNG\r\n/,
-  Jpeg: /^\xff\xd8\xff/,
-  Webp: /^RIFF.{4}WEBP/s,
-  Nsgif: /^GIF8[79]a/,
-};
-/** Length of the longest signature in `UPLOADS`, in bytes. */
+/** A format that images can have: its media type, its signature (the first bytes), and its name in the library's loaders. */
+interface ImageFormat {
+  readonly mediaType: string;
+  readonly signature: RegExp;
+  readonly loader: string;
+}
+
+const FORMATS: readonly ImageFormat[] = [
+  { mediaType: 'image/png', signature: /^\x89PNG\r\n/, loader: 'Png' },
+  { mediaType: 'image/jpeg', signature: /^\xff\xd8\xff/, loader: 'Jpeg' },
+  { mediaType: 'image/webp', signature: /^RIFF.{4}WEBP/s, loader: 'Webp' },
+  { mediaType: 'image/gif', signature: /^GIF8[79]a/, loader: 'Nsgif' },
+];
+/** Length of the longest signature in `FORMATS`, in bytes. */
 const SIGNATURE_BYTES = 12;
 
 // All other loaders of the library stay blocked. The SVG loader draws only images that the service itself makes.
 sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({ operation: [...Object.keys(UPLOADS), 'Svg'].map((format) => `VipsForeignLoad${format}Buffer`) });
+sharp.unblock({
+  operation: [...FORMATS.map(({ loader }) => loader), 'Svg'].map((name) => `VipsForeignLoad${name}Buffer`),
+});
 // A cache in the library would not help: each upload is a new image, and callers cache the images that are drawn.
 sharp.cache(false);
 
 /**
- * Returns whether a file has the signature of a format that uploads can have. The library then uses the loader of this
- * format.
+ * Returns the media type of an image by its signature. The library then uses the loader of this format. Undefined if the file has
+ * none of the formats that images can have.
  */
-export function isUploadFormat(file: Uint8Array): boolean {
+export function imageTypeOf(file: Uint8Array): string | undefined {
   const start = Buffer.from(file.subarray(0, SIGNATURE_BYTES)).toString('latin1');
-  return Object.values(UPLOADS).some((signature) => signature.test(start));
+  return FORMATS.find(({ signature }) => signature.test(start))?.mediaType;
 }
 
 export { sharp };

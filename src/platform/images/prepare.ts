@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import { ValidationError } from '../errors.ts';
 import { BadImageError } from './errors.ts';
-import { isUploadFormat, sharp } from './formats.ts';
+import { imageTypeOf, sharp } from './formats.ts';
 import { ImageQueue } from './queue.ts';
 
 /** An image as it is stored: encoded again, without any other data of the uploaded file. */
@@ -16,7 +16,7 @@ export interface PreparedImage {
 interface Upload {
   /** Id of the user who uploads the file. If a bot uploads it, the id of the bot's owner. */
   readonly account: number;
-  /** Maximum size of the file, in MiB. */
+  /** Maximum size of the file, in MiB. A larger file is refused with `ValidationError`. */
   readonly limitMib: number;
 }
 
@@ -26,29 +26,38 @@ const AVATAR = { medium: 500, small: 100 } as const;
 const EMOJI = 64;
 
 /**
- * Maximum number of pixels in all frames together: more than a photograph of 5 MiB has. Decoding so many pixels takes 100 MB of
- * memory.
+ * Maximum number of pixels in all frames together: more than a photograph of 5 MiB has. An image with more is refused with
+ * `BadImageError`. Decoding so many pixels takes 100 MB of memory.
  */
 const MAX_PIXELS = 25_000_000;
 /**
- * Maximum width and height in pixels, the limits of WebP. Reducing an image of 16,777,216 × 1 pixels takes seconds, though it
- * has no more pixels than a photograph and its file can have 96 bytes.
+ * Maximum width and height in pixels, the limits of WebP. A larger image is refused with `BadImageError`. Reducing an image of
+ * 16,777,216 × 1 pixels takes seconds, though it has no more pixels than a photograph and its file can have 96 bytes.
  */
 const MAX_SIDE = 16_383;
 /**
- * Maximum number of frames of an animation, enough for ten seconds of film. The stored emoji has all frames of the uploaded
- * file.
+ * Maximum number of frames of an animation, enough for ten seconds of film. An animation with more is refused with
+ * `BadImageError`. The stored emoji has all frames of the uploaded file.
  */
 const MAX_FRAMES = 250;
-/** Maximum time for decoding an image, in seconds: a hundred times as long as a photograph takes. */
+/**
+ * Maximum time for decoding an image, in seconds: a hundred times as long as decoding a photograph takes. An image that takes
+ * longer is refused with `BadImageError`.
+ */
 const MAX_SECONDS = 10;
 /**
  * Options of WebP, which all clients can read. WebP is smaller than the other formats and supports transparency and animation.
  */
 const FORMAT = { quality: 85, effort: 4 } as const;
-/** Maximum number of images that wait to be decoded: several seconds of work, and 100 MiB of files. */
+/**
+ * Maximum number of images that wait to be decoded: several seconds of work, and 100 MiB of files. Further images are refused
+ * with `RequestTimeoutError`.
+ */
 const MAX_WAITING = 20;
-/** Maximum number of images of one account that wait to be decoded: as many as the account can have requests in progress. */
+/**
+ * Maximum number of images of one account that wait to be decoded: as many as the account can have requests in progress.
+ * Further images are refused with `RequestTimeoutError`.
+ */
 const MAX_WAITING_OF_ACCOUNT = 8;
 const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 } as const;
 
@@ -74,7 +83,7 @@ export async function prepareAvatar(file: Uint8Array, { account, limitMib }: Upl
  * `reduced` is its first frame.
  *
  * @throws ValidationError if the file is larger than `limitMib`.
- * @throws BadImageError if the file is not such an image, or is too large to be decoded.
+ * @throws BadImageError if the file is not such an image, is too large to be decoded, or has too many frames.
  * @throws RequestTimeoutError if too many images are waiting.
  */
 export async function prepareEmoji(file: Uint8Array, { account, limitMib }: Upload): Promise<PreparedImage> {
@@ -111,7 +120,7 @@ async function framesOf(file: Uint8Array): Promise<number> {
 }
 
 function read(file: Uint8Array, { animated = false } = {}): Sharp {
-  if (!isUploadFormat(file)) throw new BadImageError();
+  if (imageTypeOf(file) === undefined) throw new BadImageError();
   return sharp(file, { animated, limitInputPixels: MAX_PIXELS, failOn: 'error' }).timeout({ seconds: MAX_SECONDS });
 }
 
@@ -127,7 +136,7 @@ export const imageQueue = new ImageQueue({ ofAccount: MAX_WAITING_OF_ACCOUNT, to
  * @throws RequestTimeoutError if too many images are waiting.
  * @throws BadImageError for every error of the library: it means that the file contains no readable image.
  */
-function inTurn<T>(account: number, work: () => Promise<T>): Promise<T> {
+export function inTurn<T>(account: number, work: () => Promise<T>): Promise<T> {
   return imageQueue.run(account, async () => {
     try {
       return await work();

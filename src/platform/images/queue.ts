@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { FairLimiter } from '../fair-limiter.ts';
 
 interface Bounds {
-  /** Maximum number of tasks of one account that wait in the queue. */
+  /** Maximum number of tasks of one account that wait in the queue. Further tasks are refused with `RequestTimeoutError`. */
   readonly ofAccount: number;
-  /** Maximum number of tasks of all accounts that wait in the queue. */
+  /** Maximum number of tasks of all accounts that wait in the queue. Further tasks are refused with `RequestTimeoutError`. */
   readonly total: number;
 }
 

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import { Prisma } from '../../generated/prisma/client.ts';
 import type { Config } from '../config.ts';
-import type { Db, Tx } from '../db/client.ts';
+import type { Db, RunSql, Tx } from '../db/client.ts';
+import { listOf } from '../db/lists.ts';
 
 // The table `outgoing_mail` is the queue, which any number of nodes read. A node claims an email by postponing the email's next
 // attempt, and then makes the current attempt.
@@ -21,6 +23,16 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly body: string;
+  /** User other than the recipient whose name is in the text. If the user is erased, the email is deleted. */
+  readonly namedUserId?: number | undefined;
+  /**
+   * URL that ends emails of this kind with one POST request. Their text contains messages: it is erased when the email was sent.
+   *
+   * @see RFC 8058
+   */
+  readonly unsubscribeUrl?: string | undefined;
+  /** Ids of the messages that the text contains, at most 500. The text is written again from them when the email is sent. */
+  readonly missedMessageIds?: readonly bigint[];
 }
 
 /** An email that this node has claimed for sending. */
@@ -30,15 +42,33 @@ export interface ClaimedMail {
   readonly recipient: string;
   readonly subject: string;
   readonly body: string;
+  readonly unsubscribeUrl: string | null;
+  readonly missedMessageIds: readonly bigint[];
   readonly createdAt: Date;
   /** Number of attempts to send the email, including the current attempt. */
   readonly attempts: number;
 }
 
-/** Maximum length of a stored error message of a mail server, in UTF-16 code units. */
+/** The parts of an email that are written when it is sent. */
+export type MailText = Pick<ClaimedMail, 'subject' | 'body' | 'unsubscribeUrl'>;
+
+/** End of the domains to which no email can be sent. @see RFC 2606 2 */
+export const UNREACHABLE = '.invalid';
+
+/**
+ * Replaces the token of each link in a text. The tokens have 43 characters (`newLinkToken`), and end the link. They are secrets,
+ * so they are kept only until the email is sent.
+ */
+const WITHOUT_TOKENS = Prisma.sql`
+  regexp_replace(body, '(http[^[:space:]]*[/=])[A-Za-z0-9_-]{43}([^A-Za-z0-9_-]|$)', '\\1…\\2', 'g')`;
+
+/** Text of an email that needs not be sent again. */
+const KEPT_BODY = Prisma.sql`CASE WHEN unsubscribe_url IS NULL THEN ${WITHOUT_TOKENS} ELSE '' END`;
+
+/** Maximum length of a stored error message of a mail server, in UTF-16 code units. Longer messages are cut. */
 const MAX_ERROR_LENGTH = 10_000;
 
-/** Characters that would end a mail header and begin another, or turn one email address into two. */
+/** Matches characters that would end a mail header and begin another, or turn one email address into two. */
 const UNSAFE_IN_ADDRESS = /[\p{Cc}\s<>,;:()[\]\\"]/u;
 
 /**
@@ -46,17 +76,30 @@ const UNSAFE_IN_ADDRESS = /[\p{Cc}\s<>,;:()[\]\\"]/u;
  */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
+/** Returns a text without line breaks in its subject, and without characters that cannot be stored. */
+export const sendable = <T extends Pick<MailText, 'subject' | 'body'>>(text: T): T => ({
+  ...text,
+  subject: oneLine(text.subject).toWellFormed(),
+  body: text.body.replaceAll('\0', '').toWellFormed(),
+});
+
 /**
- * Queues an email inside a transaction. The email is sent only if the transaction is committed.
+ * Queues an email inside a transaction. The email is sent only if the transaction is committed. Does nothing for addresses that
+ * the service has created for people whose address it could not confirm.
  *
  * @throws Error if `to` is not an email address. Callers must check this before.
  */
-export async function queueMail(tx: Tx, { organizationId, to, subject, body }: Mail): Promise<void> {
+export async function queueMail(
+  tx: Tx,
+  { organizationId, to, subject, body, namedUserId, unsubscribeUrl, missedMessageIds = [] }: Mail,
+): Promise<void> {
   if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('An email must have exactly one valid address');
-  const line = oneLine(subject);
+  if (to.toLowerCase().endsWith(UNREACHABLE)) return;
+  const text = sendable({ subject, body });
   await tx.$executeRaw`
-    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at)
-    VALUES (${organizationId}, ${to}, ${line.toWellFormed()}, ${body.replaceAll('\0', '').toWellFormed()}, CURRENT_TIMESTAMP)`;
+    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at, named_user_id, unsubscribe_url, missed_message_ids)
+    VALUES (${organizationId}, ${to}, ${text.subject}, ${text.body}, CURRENT_TIMESTAMP,
+      ${namedUserId ?? null}::int, ${unsubscribeUrl ?? null}::text, ${listOf('bigint', missedMessageIds)})`;
 }
 
 /**
@@ -81,15 +124,41 @@ const GIVE_UP_MS = 4 * 86_400_000;
  */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. */
+/**
+ * Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. Emails about
+ * missed messages come last, so that they do not delay others, such as links to reset a password. Skips emails
+ * of organizations that have moved to another database, or are about to (`isSendingMail`).
+ */
 export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail | undefined> {
   const time = now();
+  // Each condition on `unsubscribe_url` is that of a partial index, which has the due emails in this order.
+  const first = (condition: Prisma.Sql) => Prisma.sql`
+    SELECT m.realm_id, m.id FROM outgoing_mail m WHERE m.next_attempt_at <= ${time} AND ${condition}
+      AND EXISTS (SELECT FROM realm r WHERE r.id = m.realm_id OFFSET 0)
+      AND NOT EXISTS (SELECT FROM realm_move v WHERE v.realm_id = m.realm_id AND v.records_changes OFFSET 0)
+    ORDER BY m.next_attempt_at, m.id LIMIT 1 FOR UPDATE OF m SKIP LOCKED`;
   const [mail] = await db.$queryRaw<ClaimedMail[]>`
-    UPDATE outgoing_mail SET attempts = attempts + 1, next_attempt_at = ${new Date(time.getTime() + LEASE_MS)}
-    WHERE (realm_id, id) = (SELECT realm_id, id FROM outgoing_mail WHERE next_attempt_at <= ${time}
-                ORDER BY next_attempt_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, realm_id AS "organizationId", recipient, subject, body, created_at AS "createdAt", attempts`;
+    WITH other AS MATERIALIZED (${first(Prisma.sql`m.unsubscribe_url IS NULL`)}),
+      missed AS MATERIALIZED (${first(Prisma.sql`m.unsubscribe_url IS NOT NULL AND NOT EXISTS (SELECT FROM other)`)})
+    UPDATE outgoing_mail c SET attempts = c.attempts + 1, next_attempt_at = ${new Date(time.getTime() + LEASE_MS)}, last_error = NULL
+    FROM (SELECT realm_id, id FROM other UNION ALL SELECT realm_id, id FROM missed) AS due
+    WHERE c.realm_id = due.realm_id AND c.id = due.id
+    RETURNING c.id, c.realm_id AS "organizationId", c.recipient, c.subject, c.body, c.unsubscribe_url AS "unsubscribeUrl",
+      c.missed_message_ids AS "missedMessageIds", c.created_at AS "createdAt", c.attempts`;
   return mail;
+}
+
+/**
+ * Returns whether an email of an organization is being sent: it was claimed, and has no result yet. Organizations that are being
+ * compared for a move claim no further emails, so that none is sent by both databases.
+ */
+export async function isSendingMail(run: RunSql, organizationId: number): Promise<boolean> {
+  const [row] = await run<{ isSending: boolean }>(
+    `SELECT EXISTS (SELECT FROM outgoing_mail WHERE realm_id = $1::int AND attempts > 0 AND sent_at IS NULL
+       AND next_attempt_at > now() AND last_error IS NULL) AS "isSending"`,
+    [organizationId],
+  );
+  return row?.isSending === true;
 }
 
 /** Returns whether any queued email is due to be sent. */
@@ -97,17 +166,27 @@ export async function isMailDue({ db, now }: MailContext): Promise<boolean> {
   return (await db.outgoingMail.findFirst({ where: { nextAttemptAt: { lte: now() } }, select: { id: true } })) !== null;
 }
 
-/** Records that the mail server accepted an email. */
+/** Returns whether the organization of an email is in this database. It can have moved to another one. */
+export async function isHere({ db }: MailContext, { organizationId }: ClaimedMail): Promise<boolean> {
+  return (await db.organization.findUnique({ where: { id: organizationId }, select: { id: true } })) !== null;
+}
+
+/** Deletes a claimed email that is no longer needed. Does nothing if another node has claimed the email meanwhile. */
+export async function dropMail({ db }: MailContext, { id, organizationId, attempts }: ClaimedMail): Promise<void> {
+  await db.outgoingMail.deleteMany({ where: { organizationId, id, attempts, sentAt: null } });
+}
+
+/** Records that the mail server accepted an email. Erases the tokens of the links in its text. */
 export async function noteSent({ db, now }: MailContext, { id, organizationId }: ClaimedMail): Promise<void> {
   // Changes nothing if the email was erased meanwhile.
-  await db.outgoingMail.updateMany({
-    where: { organizationId, id },
-    data: { sentAt: now(), nextAttemptAt: null, lastError: null },
-  });
+  await db.$executeRaw`
+    UPDATE outgoing_mail SET sent_at = ${now()}, next_attempt_at = NULL, last_error = NULL, body = ${KEPT_BODY},
+      unsubscribe_url = NULL, missed_message_ids = '{}'
+    WHERE realm_id = ${organizationId} AND id = ${id}`;
 }
 
 /**
- * Records that an email could not be sent.
+ * Records that an email could not be sent. If there is no next attempt, erases the tokens of the links in its text.
  *
  * @param isFinal Whether the mail server will never accept the email.
  * @returns Time of the next attempt. Null if there is none.
@@ -121,23 +200,49 @@ export async function noteFailure(
   const wait = Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS);
   const isOver = isFinal || time + wait > createdAt.getTime() + GIVE_UP_MS;
   const nextAttemptAt = isOver ? null : new Date(time + wait);
-  const lastError = reason.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', '').toWellFormed();
+  // Never empty: an email that was claimed and has no error is being sent.
+  const lastError = (reason.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', '') || 'unknown').toWellFormed();
   // Changes nothing if another node has claimed the email meanwhile.
-  await db.outgoingMail.updateMany({
-    where: { organizationId, id, attempts, sentAt: null },
-    data: { nextAttemptAt, lastError },
-  });
+  const body = isOver ? KEPT_BODY : Prisma.sql`body`;
+  const unsubscribeUrl = isOver ? Prisma.sql`NULL` : Prisma.sql`unsubscribe_url`;
+  const missed = isOver ? Prisma.sql`'{}'` : Prisma.sql`missed_message_ids`;
+  await db.$executeRaw`
+    UPDATE outgoing_mail SET next_attempt_at = ${nextAttemptAt}, last_error = ${lastError}, body = ${body},
+      unsubscribe_url = ${unsubscribeUrl}, missed_message_ids = ${missed}
+    WHERE realm_id = ${organizationId} AND id = ${id} AND attempts = ${attempts} AND sent_at IS NULL`;
   return nextAttemptAt;
 }
 
 /**
  * Deletes emails that were sent more than 30 days ago. Also deletes emails that were created more than 30 days ago and have no
- * next attempt.
+ * next attempt. Erases the text of emails about missed messages that need not be sent again.
  */
 export async function purgeMail({ db, now }: MailContext): Promise<void> {
   const limit = new Date(now().getTime() - KEPT_MS);
   await db.$executeRaw`
     DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL AND COALESCE(sent_at, created_at) < ${limit}`;
+  // A node of the previous version keeps the text of an email about missed messages that it has sent.
+  await db.$executeRaw`
+    UPDATE outgoing_mail SET body = ${KEPT_BODY}, unsubscribe_url = NULL, missed_message_ids = '{}'
+    WHERE next_attempt_at IS NULL AND unsubscribe_url IS NOT NULL`;
+}
+
+/** Deletes the emails about missed messages to a user that were not sent yet. */
+export async function eraseMissedMail(
+  tx: Tx,
+  { organizationId, email }: { organizationId: number; email: string },
+): Promise<void> {
+  await tx.$executeRaw`
+    DELETE FROM outgoing_mail m WHERE m.realm_id = ${organizationId} AND lower(m.recipient) = lower(${email})
+      AND m.unsubscribe_url IS NOT NULL AND m.sent_at IS NULL`;
+}
+
+/** Deletes all emails, sent or not, that were queued with a user as `namedUserId`. */
+export async function eraseMailNaming(
+  tx: Tx,
+  { organizationId, id }: { organizationId: number; id: number },
+): Promise<void> {
+  await tx.outgoingMail.deleteMany({ where: { organizationId, namedUserId: id } });
 }
 
 /** Deletes all emails, sent or not, whose recipient, subject or text contains one of the email addresses. */
@@ -153,15 +258,16 @@ export async function eraseMail(tx: Tx, organizationId: number, addresses: reado
 }
 
 /**
- * Characters that can belong to an email address. If one precedes or follows a match, the match is only a part of a longer
- * address.
+ * `BEFORE` matches at the end, and `AFTER` at the start, of a text a character that can belong to an email address. If such a
+ * character precedes or follows a match, the match is only a part of a longer address.
  */
 const BEFORE = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]$/u;
 const AFTER = /^(?:[\p{L}\p{N}-]|\.[\p{L}\p{N}])/u;
 
 /**
- * Returns whether a text contains the whole email address, not only as a part of a longer address. @param address In lower
- * case.
+ * Returns whether a text contains the whole email address, not only as a part of a longer address.
+ *
+ * @param address In lower case.
  */
 export function mentions(text: string, address: string): boolean {
   const lower = text.toLowerCase();

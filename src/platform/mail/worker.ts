@@ -4,11 +4,15 @@ import { retry } from '../retry.ts';
 import {
   type ClaimedMail,
   claimMail,
+  dropMail,
+  isHere,
   isMailDue,
   type MailContext,
+  type MailText,
   noteFailure,
   noteSent,
   purgeMail,
+  sendable,
 } from './outbox.ts';
 
 /**
@@ -16,11 +20,17 @@ import {
  */
 const POLL_MS = 2_000;
 const PURGE_MS = 3_600_000;
-/** Maximum time, in milliseconds, for which the mail server can be silent. */
+/**
+ * Maximum time, in milliseconds, for which the mail server can be silent. Afterwards, the attempt fails, and another one
+ * follows later.
+ */
 const SILENCE_MS = 30_000;
-/** Maximum duration of an attempt to send an email, in milliseconds. Shorter than the lease of a claimed email. */
+/**
+ * Maximum duration of an attempt to send an email, in milliseconds. Afterwards, the attempt is aborted, and another one follows
+ * later. Shorter than the lease of a claimed email.
+ */
 const ATTEMPT_MS = 120_000;
-/** Maximum time, in milliseconds, that the current attempt may still take when the service stops. */
+/** Maximum time, in milliseconds, that the current attempt may still take when the service stops. Afterwards, it is aborted. */
 const GRACE_MS = 2_000;
 /** Pause, in milliseconds, between attempts to store whether an email was sent, while the database is unavailable. */
 const NOTE_AGAIN_MS = 500;
@@ -28,14 +38,21 @@ const NOTE_AGAIN_MS = 500;
 type Transport = ReturnType<typeof openTransport>;
 
 /**
+ * Returns the current text of an email about missed messages. Undefined if it is not to be sent any more, for example because the
+ * messages were read or deleted.
+ */
+export type RenderMissed = (mail: ClaimedMail) => Promise<MailText | undefined>;
+
+/**
  * A worker that sends queued emails through SMTP_URL. Any number of nodes can run workers on one database.
  *
  * An email is sent once, with one exception: the mail server accepts it, but the connection breaks before the reply arrives, or
- * the process dies before it stores the result. The email is then sent again with the same Message-ID. Without SMTP_URL, emails
+ * the process dies before the result is stored. The email is then sent again with the same Message-ID. Without SMTP_URL, emails
  * stay queued, and this is logged once.
  */
 export class MailWorker {
   readonly #app: MailContext;
+  readonly #renderMissed: RenderMissed;
   readonly #transport: Transport | undefined;
   readonly #stop = new AbortController();
   #working: Promise<void> = Promise.resolve();
@@ -45,8 +62,9 @@ export class MailWorker {
   #isFailing = false;
   #purgedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(app: MailContext) {
+  constructor(app: MailContext, renderMissed: RenderMissed) {
     this.#app = app;
+    this.#renderMissed = renderMissed;
     const { smtpUrl } = app.config;
     this.#transport = smtpUrl === undefined ? undefined : openTransport(smtpUrl);
   }
@@ -89,21 +107,42 @@ export class MailWorker {
     if (this.#isStopped) return false;
     const mail = await claimMail(this.#app);
     if (mail === undefined) return false;
+    const text = await this.#textOf(mail);
+    if (text === undefined) return true;
     try {
-      await transport.sendMail({ ...this.#compose(mail), signal: this.#limits() });
+      await transport.sendMail({ ...this.#compose({ ...mail, ...text }), signal: this.#limits() });
     } catch (error) {
       return this.#noteFailure(mail, error);
     }
-    await this.#note(() => noteSent(this.#app, mail));
+    await this.#note(mail, () => noteSent(this.#app, mail));
     return true;
+  }
+
+  /**
+   * Returns the text of an email. Undefined if the email is no longer needed, and was deleted, or if the text could not be
+   * rendered, and the failed attempt was recorded.
+   */
+  async #textOf(mail: ClaimedMail): Promise<MailText | undefined> {
+    if (mail.missedMessageIds.length === 0) return mail;
+    try {
+      const text = await this.#renderMissed(mail);
+      if (text !== undefined) return sendable(text);
+      await dropMail(this.#app, mail);
+      return undefined;
+    } catch (error) {
+      await this.#noteFailure(mail, error);
+      return undefined;
+    }
   }
 
   async #noteFailure(mail: ClaimedMail, error: unknown): Promise<boolean> {
     const { message = String(error), code, responseCode = 0 } = error as SendError;
     const isRefusal = code === 'EENVELOPE' || code === 'EMESSAGE';
     const failure = { reason: message, isFinal: isRefusal && responseCode >= 500 };
-    const next = await this.#note(() => noteFailure(this.#app, mail, failure));
-    const fields = { mail: String(mail.id), reason: message, attempts: mail.attempts };
+    const next = await this.#note(mail, () => noteFailure(this.#app, mail, failure));
+    if (next === undefined) return isRefusal;
+    const { id, organizationId, attempts } = mail;
+    const fields = { mail: String(id), organization: organizationId, reason: message, attempts };
     if (next === null) this.#app.log.error(fields, 'email delivery failed permanently');
     else this.#app.log.warn(fields, 'email delivery failed, retrying');
     // If the mail server refused this email, the next one can still be sent. If the server is unreachable, all emails must
@@ -111,17 +150,29 @@ export class MailWorker {
     return isRefusal;
   }
 
-  /** Stores the result of an attempt. Retries until the process stops, because the database can be unavailable. */
-  #note<T>(write: () => Promise<T>): Promise<T> {
+  /**
+   * Stores the result of an attempt. Retries until the process stops, because the database can be unavailable.
+   *
+   * @returns The result of `write`. Undefined if the organization has moved to another database, which sends the email again.
+   */
+  #note<T>(mail: ClaimedMail, write: () => Promise<T>): Promise<T | undefined> {
     const { signal } = this.#stop;
-    return retry(write, () => (signal.aborted ? undefined : NOTE_AGAIN_MS), signal);
+    const attempt = async () => {
+      try {
+        return await write();
+      } catch (error) {
+        if (await isHere(this.#app, mail)) throw error;
+        return undefined;
+      }
+    };
+    return retry(attempt, () => (signal.aborted ? undefined : NOTE_AGAIN_MS), signal);
   }
 
   #limits(): AbortSignal {
     return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_MS)]);
   }
 
-  #compose({ id, organizationId, recipient, subject, body, createdAt }: ClaimedMail) {
+  #compose({ id, organizationId, recipient, subject, body, unsubscribeUrl, createdAt }: ClaimedMail) {
     const { config } = this.#app;
     const domain = domainOf(config, '');
     return {
@@ -133,7 +184,13 @@ export class MailWorker {
       text: body,
       date: createdAt,
       messageId: `<mail.${organizationId}.${id}@${domain}>`,
-      headers: { 'Auto-Submitted': 'auto-generated' },
+      headers: {
+        'Auto-Submitted': 'auto-generated',
+        ...(unsubscribeUrl !== null && {
+          'List-Unsubscribe': `<${unsubscribeUrl}>`,
+          'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+        }),
+      },
       disableFileAccess: true,
       disableUrlAccess: true,
     };
