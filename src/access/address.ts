@@ -1,14 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import type { User } from '../generated/prisma/client.ts';
 import { type ErrorDetails, ValidationError } from '../platform/errors.ts';
+import { UNREACHABLE } from '../platform/mail/outbox.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from './user-settings.ts';
 
-/** Maximum length of an email address, including the domain. @see RFC 5321 4.5.3 */
+/**
+ * Maximum length of an email address in UTF-16 code units, including the domain. Longer addresses are refused with
+ * `ValidationError`. @see RFC 5321 4.5.3
+ */
 const MAX_ADDRESS_LENGTH = 254;
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 
 /** Domain of the placeholders for hidden email addresses. "invalid" is a reserved domain: no email ever arrives there. */
 const STAND_IN_DOMAIN = 'users.invalid';
+/** Domain of the addresses that the service creates for people whose address it cannot confirm. */
+const CREATED_DOMAIN = `sign-in${UNREACHABLE}`;
 
 /** Returns the placeholder address that the API shows for a user whose real email address is hidden. */
 export const standInAddress = (userId: number): string => `user${userId}@${STAND_IN_DOMAIN}`;
@@ -44,6 +51,20 @@ export function requireAddress(
     domain.toLowerCase() !== STAND_IN_DOMAIN;
   if (!valid) throw new ValidationError('Bad name or username', { ...details, value: address });
   return stripped;
+}
+
+/**
+ * Returns a new address for a person whose own address cannot be confirmed: their name and 40 random bits. The person signs in
+ * with it, and no email is sent to it.
+ */
+export function createdAddress(fullName: string): string {
+  const letters = fullName.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '');
+  const name = letters
+    .replace(/[^a-z0-9]+/g, '.')
+    .replace(/^\.+/, '')
+    .slice(0, 40)
+    .replace(/\.+$/, '');
+  return `${name === '' ? 'user' : name}.${randomBytes(5).toString('hex')}@${CREATED_DOMAIN}`;
 }
 
 /** The fields of a user that determine the email address with which the user signs in over the API. */

@@ -1,9 +1,9 @@
 import type { SqlClient } from '../platform/db/client.ts';
 
 /**
- * Returns the ids of a user, of the user's bots and, if the user is a bot, of its owner and the owner's other bots. Objects that
- * one of them creates count towards the limits of all of them. Otherwise a member with bots could use up the limits of the
- * organization. Deactivated bots are included.
+ * Returns the ids of a user, of the user's bots and, if the user is a bot, of its owner and the owner's other bots. Objects
+ * that one of these users creates count towards the limits of all of them. Otherwise a member with bots could use up the
+ * limits of the organization. Deactivated bots are included.
  */
 export async function usersChargedWith(
   db: SqlClient,

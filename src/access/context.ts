@@ -8,6 +8,7 @@ import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
 import type { Connections } from '../platform/connections.ts';
 import type { Database, Db, Tx } from '../platform/db/client.ts';
+import type { KeyScope } from '../platform/key-scopes.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import type { OutboundBacklog } from '../platform/outbound-backlog.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
@@ -53,8 +54,8 @@ export interface LiveWork extends ChangeWork {
   /** The transaction of a request with an idempotency key. If set, `db` is that transaction. */
   readonly transaction?: IdempotentTransaction;
   /**
-   * The single change that a request with an idempotency key makes. Set only for operations with `rendersFacts`: the code must
-   * make the change with this object, and the response is rendered from the data that it stores.
+   * The single change that a request with an idempotency key makes. Set only for operations with `rendersStoredData`: the code
+   * must make the change with this object, and the response is rendered from the data that it stores.
    */
   readonly keyedChange?: KeyedChange;
   readonly snapshot?: never;
@@ -92,7 +93,7 @@ export interface Runtime {
 /** The running service: one object, made at start and never copied. */
 export interface App extends Runtime {
   readonly database: Database;
-  /** Same as `database.db`. Requests use the client of their unit of work instead. */
+  /** The client of the database. Requests use the client of their unit of work instead. */
   readonly db: Db;
   readonly hub: EventHub;
   readonly queues: QueueRegistry;
@@ -108,7 +109,7 @@ export interface Viewer {
   readonly id: number;
   /** One of `ROLES`. */
   readonly role: number;
-  /** Name of the client, as the client itself gives it. At most 30 characters. */
+  /** Name of the client, as the client itself gives it. Cut to 30 characters. */
   readonly clientName: string;
   /** The credential that the viewer signed in with. Null for the server's operator. */
   readonly credential: Credential | null;
@@ -122,15 +123,23 @@ export const chargedAccountOf = ({ id, user }: Pick<Viewer, 'id' | 'user'>): num
 
 /**
  * The credential of a viewer: an API key, by its SHA-256, or a session, by its id. A session ends at `endsAt` unless extended.
+ * An API key with a name has an id, ends at `endsAt` if it expires, and has `scopes` unless it has all.
  */
 export type Credential =
-  | { readonly kind: 'key'; readonly hash: Uint8Array<ArrayBuffer> }
+  | {
+      readonly kind: 'key';
+      readonly hash: Uint8Array<ArrayBuffer>;
+      readonly id?: number | undefined;
+      readonly scopes?: readonly KeyScope[] | undefined;
+      readonly endsAt?: Date | undefined;
+    }
   | {
       readonly kind: 'session';
       readonly organizationId: number;
       readonly id: number;
       readonly endsAt: Date;
       readonly signedInAt: Date;
+      readonly scopes?: undefined;
     };
 
 /** The running service, and the unit of work in which a function reads and makes changes. */
@@ -142,6 +151,12 @@ export interface WorkCtx {
 /** The unit of work and the organization in which a change is made. */
 export interface Scope extends WorkCtx {
   readonly organizationId: number;
+  /** The client that causes the change. Undefined if the server or its operator causes it. */
+  readonly caller?: Caller | undefined;
+  /** Name of the client. Absent if the context has a viewer, who has a client name. */
+  readonly clientName?: string | undefined;
+  /** True if the server's operator makes the change. */
+  readonly isOperator?: boolean | undefined;
 }
 
 /** The context of a service function: the unit of work, and the acting viewer. */

@@ -2,13 +2,13 @@ import type { Caller } from '../platform/caller.ts';
 import { RateLimitHitError } from '../platform/errors.ts';
 import { FairLimiter, type KeyLimits } from '../platform/fair-limiter.ts';
 
-/** Limits on the tasks that hash passwords. */
+/** Limits on the tasks that hash passwords. A task that cannot even wait is refused with `RateLimitHitError`. */
 interface Bounds {
-  /** Maximum number of passwords that are hashed at the same time. */
+  /** Maximum number of passwords that are hashed at the same time. Further tasks wait. */
   readonly atOnce: number;
-  /** Maximum number of waiting tasks for clients of one network. */
+  /** Maximum number of waiting tasks for clients of one network. Further tasks of the network are refused. */
   readonly waitingOfNetwork: number;
-  /** Maximum number of waiting tasks in total. Tasks of the server's operator do not count. */
+  /** Maximum number of waiting tasks in total. Further tasks are refused. Tasks of the server's operator do not count. */
   readonly places: number;
 }
 

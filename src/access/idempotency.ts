@@ -20,11 +20,14 @@ export interface IdempotencyKey {
   readonly key: string;
   /** Hash of the input: a key must not be reused for a different request. */
   readonly inputHash: Uint8Array<ArrayBuffer>;
-  /** Hashes with which the input may be stored: also the one by SECRET_KEY_PREVIOUS. */
+  /** Hashes of the input with all accepted secrets: SECRET_KEY and, if it is set, SECRET_KEY_PREVIOUS. */
   readonly knownHashes: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** Maximum length of an idempotency key, in characters. No id that clients generate is longer. */
+/**
+ * Maximum length of an idempotency key, in characters. Longer keys are refused with `BadRequestError`. No id that clients
+ * generate is longer.
+ */
 const MAX_KEY_LENGTH = 255;
 
 /**
@@ -58,17 +61,18 @@ const hashed = (_name: string, value: unknown): unknown =>
 /**
  * Answers a request with an idempotency key. A repetition of the request gets the same response, and has no further effect.
  *
- * One transaction stores the key, the changes and the response (or the facts from which the response is rendered). If several
- * requests with one key run concurrently, one of them makes the change, and the others wait for its response. Everything that
- * services read before or after their changes is read inside the transaction. If a node fails, either the effect and its
- * response exist, or neither. A failed request stores nothing, so the next request with the key is treated as the first.
+ * One transaction stores the key, the changes and the response (or the data of the change from which the response is rendered).
+ * If several requests with one key run concurrently, one of them makes the change, and the others wait for its response.
+ * Everything that services read before or after their changes is read inside the transaction. If a node fails, either the
+ * effect and its response exist, or neither. A failed request stores nothing, so the next request with the key is treated as
+ * the first.
  *
  * @param answer Returns the response, which must be JSON, and reads and makes changes only in the unit of work that it
- * receives. The request runs again from the start after a serialization failure, or if it must run code outside the
- * transaction. `answer` must rethrow errors for which `shouldRestart` returns true.
- * @param options.rendersFacts Whether `answer` makes a single change, by `work.keyedChange` if set. `answer` then renders the
- * response only from the facts of the change and the input, and is also called for repetitions. A transaction of several
- * statements is only used if one statement cannot make the change, or to find out why a key cannot be used.
+ *   receives. The request runs again from the start after a serialization failure, or if it must run code outside the
+ *   transaction. `answer` must rethrow errors for which `shouldRestart` returns true.
+ * @param options.rendersStoredData Whether `answer` makes a single change, by `work.keyedChange` if set. `answer` then renders
+ *   the response only from the stored data of the change and the input, and is also called for repetitions. A transaction of
+ *   several statements is only used if one statement cannot make the change, or to find out why a key cannot be used.
  * @throws ConflictError if the key was used for another input. Errors not listed here are from `answer`.
  * @throws ReplyNotKeptError for a repetition, if the first response is not stored.
  * @throws TotalReachedError if the viewer has too many keys; nothing was changed.
@@ -77,11 +81,11 @@ export async function withIdempotencyKey<T>(
   work: LiveWork,
   key: IdempotencyKey,
   answer: (work: LiveWork) => Promise<T>,
-  { rendersFacts = false }: { readonly rendersFacts?: boolean } = {},
+  { rendersStoredData = false }: { readonly rendersStoredData?: boolean } = {},
 ): Promise<T> {
-  if (!rendersFacts || !(await hasAmpleRoom(work.app, key))) return answerInTransaction(work, key, answer);
+  if (!rendersStoredData || !(await hasAmpleRoom(work.app, key))) return answerInTransaction(work, key, answer);
   const change = new KeyedChange(keyToUse(key));
-  const made = await answerFromFacts(work, change, answer);
+  const made = await answerFromStoredData(work, change, answer);
   if (made !== undefined) return made.reply;
   try {
     return await answerInTransaction(work, key, answer);
@@ -92,12 +96,12 @@ export async function withIdempotencyKey<T>(
 }
 
 /**
- * Makes the change and stores its facts in one statement, then renders the response from the facts.
+ * Makes the change and stores its data in one statement, then renders the response from the data.
  *
  * @returns Undefined if nothing was changed: the request needs more than one statement, or the request or its key is invalid.
- * The caller then answers in a transaction, which also finds the reason.
+ *   The caller then answers in a transaction, which also finds the reason.
  */
-async function answerFromFacts<T>(
+async function answerFromStoredData<T>(
   work: LiveWork,
   change: KeyedChange,
   answer: (work: LiveWork) => Promise<T>,
@@ -130,7 +134,7 @@ async function answerInTransaction<T>(
       );
       for (const act of after) act();
       if ('reply' in result) return result.reply as T;
-      return await answer({ ...work, keyedChange: new KeyedChange(keyToUse(key), result.facts) });
+      return await answer({ ...work, keyedChange: new KeyedChange(keyToUse(key), result.storedData) });
     } catch (error) {
       if (!(error instanceof OutsideWork)) throw error;
       const outcome = error.run(work);
@@ -282,7 +286,7 @@ const keyToUse = (key: IdempotencyKey): KeyToUse => ({
 
 /**
  * Inserts the row of an idempotency key. A second request with the key waits for the advisory lock, not for the row. Otherwise
- * a statement that makes a change and stores its facts could wait for the row while it holds the lock of the event counter.
+ * a statement that makes a change and stores its data could wait for the row while it holds the lock of the event counter.
  *
  * @returns A trace by which the commit can be verified. Undefined if the key was already used.
  */

@@ -12,13 +12,14 @@ interface Keyed {
 }
 
 /**
- * Maximum length of a stored response, in bytes. All responses to single changes are shorter. Responses to bulk changes can be
- * longer.
+ * Maximum length of a stored response, in bytes. A longer response is not stored: a repetition of its request is refused with
+ * `ReplyNotKeptError`. Only responses to bulk changes can be longer.
  */
 const MAX_REPLY_BYTES = 64 * 1024;
 /**
- * Maximum number of bytes of stored responses per user: about 1,000 of the longest responses. Responses of up to a kilobyte do
- * not count, because the limit on idempotency keys bounds their number.
+ * Maximum number of bytes of stored responses per user: about 1,000 of the longest responses. A response beyond the limit is
+ * not stored: a repetition of its request is refused with `ReplyNotKeptError`. Responses of up to a kilobyte do not count,
+ * because the limit on idempotency keys bounds their number.
  */
 const MAX_REPLIES_BYTES = 64 * 1024 * 1024;
 
@@ -61,7 +62,10 @@ export async function requireRoomForKey(database: Database, tx: Tx, { organizati
 const AMPLE_ROOM = 40_000;
 /** Lifetime of a cached result of `hasAmpleRoom`, in milliseconds. */
 const CACHED_MS = 10_000;
-/** Maximum number of users with a cached result of `hasAmpleRoom`. */
+/**
+ * Maximum number of users with a cached result of `hasAmpleRoom`. Beyond it, the result used least recently is dropped and
+ * computed again when needed.
+ */
 const MAX_CACHED = 10_000;
 const cachedChecks = new WeakMap<Database, LRUCache<number, true>>();
 
@@ -113,19 +117,19 @@ export async function keepReply(tx: Tx, { organizationId, userId, key }: Keyed, 
 }
 
 /**
- * The result that is stored under an idempotency key: the response, or the data of the change (`facts`) from which the response
- * is rendered.
+ * The result that is stored under an idempotency key: the response, or the data of the change (`storedData`) from which the
+ * response is rendered.
  */
-export type KeptResult = { readonly reply: unknown } | { readonly facts: object };
+export type KeptResult = { readonly reply: unknown } | { readonly storedData: object };
 
 /**
  * Returns the result that was stored under an idempotency key. Nodes of the previous version stored responses only.
  *
- * @param record.result JSON: the response as a string, or facts as an object.
+ * @param record.result JSON: the response as a string, or data as an object.
  * @throws ReplyNotKeptError if the response was not stored.
  */
 export function keptResult({ result }: { readonly result: unknown }): KeptResult {
   if (typeof result === 'string') return { reply: JSON.parse(result) };
-  if (typeof result === 'object' && result !== null) return { facts: result };
+  if (typeof result === 'object' && result !== null) return { storedData: result };
   throw new ReplyNotKeptError();
 }

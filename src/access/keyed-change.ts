@@ -16,24 +16,24 @@ export class NeedsTransaction extends Error {
 }
 
 /**
- * The only change of a request with an idempotency key. One statement makes the change and stores its facts: the data, as JSON,
- * from which the response is rendered. Many requests can share the statement. The response to a repetition is rendered from the
- * stored facts.
+ * The only change of a request with an idempotency key. One statement makes the change and stores its data as JSON, from
+ * which the response is rendered. Many requests can share the statement. The response to a repetition is rendered from the
+ * stored data.
  */
 export class KeyedChange {
   readonly #key: KeyToUse;
-  #facts: unknown;
+  #storedData: unknown;
   #attempts = 0;
   #failure: unknown;
   #mayBeMade = false;
 
   /**
-   * @param facts Stored facts of a change that was made. Undefined if the change must be made, or it is unknown whether it was
-   *   made.
+   * @param storedData Stored data of a change that was made. Undefined if the change must be made, or it is unknown whether it
+   *   was made.
    */
-  constructor(key: KeyToUse, facts?: unknown) {
+  constructor(key: KeyToUse, storedData?: unknown) {
     this.#key = key;
-    this.#facts = facts;
+    this.#storedData = storedData;
   }
 
   /** Records that an attempt to answer the request begins. */
@@ -45,8 +45,8 @@ export class KeyedChange {
   /**
    * The stored data of the change, as JSON, from which the response is rendered. Undefined if the change must still be made.
    */
-  get facts(): unknown {
-    return this.#facts;
+  get storedData(): unknown {
+    return this.#storedData;
   }
 
   /** Whether an earlier attempt failed with a serialization failure. The viewer's data may have changed since that attempt. */
@@ -57,20 +57,20 @@ export class KeyedChange {
   /**
    * Makes the change.
    *
-   * @param change Makes the change and stores its facts under the key in one statement. Returns the stored facts. Undefined if
-   * nothing was changed, because the key was used before or is in use.
-   * @returns The facts.
+   * @param change Makes the change and stores its data under the key in one statement. Returns the stored data. Undefined if
+   *   nothing was changed, because the key was used before or is in use.
+   * @returns The stored data.
    * @throws NeedsTransaction if nothing was changed.
    */
   async make(change: (key: KeyToUse) => Promise<unknown>): Promise<unknown> {
     try {
-      this.#facts = await change(this.#key);
+      this.#storedData = await change(this.#key);
     } catch (error) {
       this.#failure = error;
       throw error;
     }
-    if (this.#facts === undefined) throw new NeedsTransaction();
-    return this.#facts;
+    if (this.#storedData === undefined) throw new NeedsTransaction();
+    return this.#storedData;
   }
 
   /** The error of the change in the current attempt. Undefined if the change has not failed. */

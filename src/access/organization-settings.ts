@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Organization } from '../generated/prisma/client.ts';
 import { isLanguage } from '../platform/languages.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import {
   closedSet,
   days,
@@ -85,6 +86,15 @@ const VIDEO_CALL_PROVIDER = closedSet('VideoCallProvider', 'Provider of the vide
   CONFIGURED: [VIDEO_PROVIDER, 'The provider that the operator has configured. `createVideoCall` creates the calls.'],
 });
 
+const SECOND_FACTOR_REQUIREMENT = closedSet('SecondFactorRequirement', 'People who must have a second factor.', {
+  NOBODY: [0, 'A second factor is voluntary.'],
+  OWNERS: [OWNER, 'Owners.'],
+  ADMINISTRATORS: [ADMINISTRATOR, 'Owners and administrators.'],
+  MODERATORS: [MODERATOR, 'Owners, administrators and moderators.'],
+  MEMBERS: [MEMBER, 'All people except guests.'],
+  EVERYONE: [GUEST, 'All people.'],
+});
+
 /**
  * Every setting of an organization, by its wire name without `realm_`. `Organization.settings` contains the values that differ
  * from the default. The name of a setting contains its unit: seconds or days. The value null means unlimited.
@@ -99,8 +109,8 @@ export const ORGANIZATION_SETTINGS = {
     ['allow_empty_topic', 'disable_empty_topic'],
   ),
   moderation_request_channel_id: channel('Private channel to which reports of messages are sent'),
-  new_stream_announcements_stream_id: withoutEffect(channel('Channel in which new channels are announced')),
-  signup_announcements_stream_id: withoutEffect(channel('Channel in which new users are announced')),
+  new_stream_announcements_stream_id: channel('Channel in which new public channels are announced'),
+  signup_announcements_stream_id: channel('Channel in which new users are announced'),
   service_update_announcements_stream_id: withoutEffect(
     channel('Channel in which changes of the service are announced'),
   ),
@@ -133,8 +143,13 @@ export const ORGANIZATION_SETTINGS = {
   avatar_changes_disabled: flag(false, 'Whether only administrators can change avatars of users'),
   require_unique_names: flag(false, 'Whether names of users must be unique'),
   emails_restricted_to_domains: flag(false, 'Whether email addresses must belong to an allowed domain'),
-  disallow_disposable_email_addresses: withoutEffect(flag(true, 'Whether disposable email addresses are refused')),
-  invite_required: withoutEffect(flag(true, 'Whether users need an invitation to join')),
+  disallow_disposable_email_addresses: flag(true, 'Whether disposable email addresses are refused'),
+  invite_required: flag(true, 'Whether users need an invitation to join'),
+  second_factor_required_role: oneOf(
+    SECOND_FACTOR_REQUIREMENT,
+    0,
+    'Lowest role whose users need a second factor to sign in with a password; 0 if no role needs one',
+  ),
   presence_disabled: flag(false, 'Whether the presence of users is hidden'),
   enable_read_receipts: flag(false, 'Whether users can see which users have read a message'),
   enable_spectator_access: flag(false, 'Whether channels can be made readable without signing in'),
@@ -143,7 +158,7 @@ export const ORGANIZATION_SETTINGS = {
   waiting_period_threshold: setting(
     z.int().min(0),
     0,
-    'Number of days after joining until a member becomes a full member, at least 0',
+    'Number of days after joining until a member becomes a full member (group `role:fullmembers`), at least 0',
   ),
   default_language: text('en', 50, 'Language of the organization, as a code: "en", "pt-br"', {
     isKnown: isLanguage,
@@ -161,19 +176,25 @@ export const ORGANIZATION_SETTINGS = {
       choices: WEEKDAY,
     }),
   ),
-  send_welcome_emails: withoutEffect(flag(true, 'Whether new users get emails that introduce the service')),
-  send_channel_events_messages: withoutEffect(
-    flag(false, 'Whether a change of the settings of a channel is announced in the channel'),
+  send_welcome_emails: flag(true, 'Whether people who join get an email with the address of the organization'),
+  send_channel_events_messages: flag(
+    false,
+    'Whether the notification bot writes in a channel that it was created, renamed, archived or restored, and that its ' +
+      'description, privacy or message retention was changed',
   ),
-  welcome_message_custom_text: withoutEffect(
-    text('', 8000, 'Text of the organization in the welcome message for new users, in Markdown'),
+  welcome_message_custom_text: text(
+    '',
+    8000,
+    'Text of the direct message to users who join by an invitation or sign up, in Markdown; empty for no message',
   ),
-  message_content_allowed_in_email_notifications: withoutEffect(
-    flag(true, 'Whether emails about missed messages can contain the text of the messages'),
+  message_content_allowed_in_email_notifications: flag(
+    true,
+    'Whether emails about missed messages can contain the text of the messages',
   ),
   inline_image_preview: flag(true, 'Whether clients show previews of images and videos that are linked in messages'),
-  inline_url_embed_preview: withoutEffect(
-    flag(false, 'Whether clients show previews of web pages that are linked in messages'),
+  inline_url_embed_preview: flag(
+    false,
+    'Whether previews of web pages that new messages link are shown. The service reads the pages',
   ),
   media_preview_size: oneOf(MEDIA_PREVIEW_SIZE, 100, 'Size of image and video previews in clients'),
   video_chat_provider: oneOf(VIDEO_CALL_PROVIDER, NO_VIDEO_CHAT, 'Provider of video calls'),
@@ -184,12 +205,26 @@ export const ORGANIZATION_SETTINGS = {
   want_advertise_in_communities_directory: withoutEffect(
     flag(false, 'Whether the organization can be listed in a directory of communities'),
   ),
-  upload_quota_mib: withoutEffect(
-    setting(
-      z.int().positive().nullable(),
-      null,
-      'Limit of the disk space of uploaded files, in MiB, at least 1; null for unlimited',
-    ),
+  upload_quota_mib: setting(
+    z.int().positive().nullable(),
+    null,
+    'Limit of the disk space of uploaded files, in MiB, at least 1. Null: unlimited',
+  ),
+  max_active_users: setting(
+    z.int().positive().nullable(),
+    null,
+    'Maximum number of active people, at least 1. Guests count, bots do not. Null: unlimited',
+  ),
+  max_requests_per_minute: setting(
+    z.int().positive().nullable(),
+    null,
+    'Maximum number of requests per minute of all accounts of the organization together, at least 1. Null: unlimited',
+  ),
+  max_invitations_per_day: setting(
+    z.int().nonnegative().nullable(),
+    null,
+    'Maximum number of emails that the organization can send within 24 hours, for each of three kinds: invitations, emails ' +
+      'that people request on pages of links, and emails for sign-up. Null: the default of the server',
   ),
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -199,13 +234,16 @@ const {
   empty_topic_display_name: _topic,
   owner_full_content_access: _access,
   upload_quota_mib: _quota,
+  max_active_users: _users,
+  max_requests_per_minute: _requests,
+  max_invitations_per_day: _invitations,
   ...editable
 } = ORGANIZATION_SETTINGS;
 
 /**
  * The settings that administrators can change, which the REST documentation lists as parameters. `empty_topic_display_name` is
- * excluded, because it must not change while messages exist. `owner_full_content_access` and `upload_quota_mib` are for the
- * server's operator.
+ * excluded, because it must not change while messages exist. `owner_full_content_access` and the limits of the organization are
+ * for the server's operator.
  */
 export const EDITABLE_ORGANIZATION_SETTINGS = editable;
 export type EditableOrganizationSettingName = keyof typeof EDITABLE_ORGANIZATION_SETTINGS;
@@ -260,7 +298,7 @@ export const ORGANIZATION_GROUP_SETTINGS = {
   can_create_write_only_bots_group: { ...rule('role:members', 'N'), hasNoEffect: true },
   can_delete_any_message_group: rule('role:administrators', 'N'),
   can_delete_own_message_group: rule('role:everyone', 'N E'),
-  can_invite_users_group: { ...rule('role:members', 'N'), hasNoEffect: true },
+  can_invite_users_group: rule('role:members', 'N'),
   can_manage_all_groups: rule('role:owners', ''),
   can_manage_billing_group: { ...rule('role:administrators', ''), hasNoEffect: true },
   can_mention_many_users_group: rule('role:administrators', 'N E'),
@@ -270,7 +308,7 @@ export const ORGANIZATION_GROUP_SETTINGS = {
   can_set_delete_message_policy_group: rule('role:moderators', 'N'),
   can_set_topics_policy_group: rule('role:members', 'N E'),
   can_summarize_topics_group: { ...rule('role:everyone', 'N E'), hasNoEffect: true },
-  create_multiuse_invite_group: { ...rule('role:administrators', 'N'), hasNoEffect: true },
+  create_multiuse_invite_group: rule('role:administrators', 'N'),
   direct_message_initiator_group: rule('role:everyone', 'N E'),
   direct_message_permission_group: rule('role:everyone', 'N E'),
 } as const satisfies Record<string, OrganizationGroupRule>;

@@ -9,11 +9,11 @@ export interface PasswordOwner {
   readonly organization: { readonly name: string; readonly subdomain: string };
 }
 
-/** Maximum number of words of one text that are combined into pairs. Each pair is a guess. */
+/** Maximum number of words of one text that are combined into pairs. Each pair is a guess. Further words are not paired. */
 const MAX_WORDS = 4;
 /**
- * Maximum number of guesses that `firstGuesses` returns. A password at position n of the returned list counts as guessed after
- * n guesses.
+ * Maximum number of guesses that `firstGuesses` returns. Further guesses are omitted. A password at position n of the returned
+ * list counts as guessed after n guesses.
  */
 const MAX_GUESSES = 400;
 /** Separators that people put between two words of a password. The empty separator joins the words directly. */
@@ -50,8 +50,8 @@ export function firstGuesses({ email, fullName, organization }: PasswordOwner): 
 }
 
 /**
- * Maximum number of characters whose strength is estimated in one call. The time grows with the square of the length, and is 20
- * ms for this length.
+ * Maximum number of characters whose strength is estimated in one call. Of a longer password, only this many characters at the
+ * beginning and at the end are estimated. The time grows with the square of the length, and is 20 ms for this length.
  */
 const ESTIMATED = 40;
 

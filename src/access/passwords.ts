@@ -8,7 +8,7 @@ import { lengthOf } from '../platform/text.ts';
 import { HashingLimiter } from './hashing-limiter.ts';
 import { isWeak, type PasswordOwner } from './password-strength.ts';
 
-/** Length limits of passwords, in Unicode code points. */
+/** Length limits of new passwords, in Unicode code points. Shorter and longer passwords are refused with `ValidationError`. */
 export const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 100;
 
@@ -91,7 +91,7 @@ export async function hashPassword(
  * Returns whether `password` matches the stored hash. Waits for a permit.
  *
  * @param stored Stored hash. Null if there is no account, or it has no password. The check then takes as long as for a wrong
- * password, so that the time does not reveal which email addresses have an account.
+ *   password, so that the time does not reveal which email addresses have an account.
  * @param caller The client that waits; undefined for the server's operator.
  * @throws RateLimitHitError if too many requests already wait.
  * @throws AbandonedError if the client disconnected during the wait.

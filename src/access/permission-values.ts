@@ -14,7 +14,7 @@ import {
 
 /** Rule for the groups that can hold a permission. `role:internet` cannot hold any permission. */
 export interface GroupRule {
-  /** Whether the role group of all users, including guests, can hold the permission. */
+  /** Whether `role:everyone`, the role group of all users including guests, can hold the permission. */
   readonly everyone: boolean;
   /** Whether the permission can be left without a holder. Absent: true. */
   readonly nobody?: boolean;
@@ -41,6 +41,7 @@ export type GroupSettingEdits<N extends string> = Partial<Record<N, GroupSetting
  * role group, `role:nobody`.
  *
  * @param rules The rule of each permission, by its name on the wire.
+ * @throws TotalReachedError if a value has more users and groups than a permission can have.
  * @throws NotFoundError if a user or group does not exist, or if a user is deactivated.
  * @throws ConflictError if a group is deactivated.
  * @throws ValidationError if a role group cannot hold the permission.
@@ -74,7 +75,11 @@ export async function readGroupSettings<N extends string>(
  *
  * @param current Returns the current value of a permission.
  * @throws HoldersMismatchError if a permission does not have the value that the client expects.
- * @throws The errors of `readGroupSettings`.
+ * @throws TotalReachedError if a value has more users and groups than a permission can have.
+ * @throws NotFoundError if a user or group does not exist, or if a user is deactivated.
+ * @throws ConflictError if a group is deactivated.
+ * @throws ValidationError if a role group cannot hold the permission.
+ * @throws SystemGroupRequiredError if only a role group can hold the permission, and another holder was sent.
  */
 export async function changedGroupSettings<N extends string>(
   tx: Tx,

@@ -8,7 +8,7 @@ import { readByTurn } from '../platform/db/read-by-turn.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { TOTALS } from '../platform/totals.ts';
 import type { Account } from './accounts.ts';
-import type { App, Runtime, Viewer, Work, WorkCtx } from './context.ts';
+import type { App, Runtime, Scope, Viewer, Work, WorkCtx } from './context.ts';
 import { accessRevoked } from './events.ts';
 
 const MINUTE_MS = 60_000;
@@ -21,15 +21,30 @@ const ROTATION_MS = 60 * MINUTE_MS;
 const GRACE_MS = MINUTE_MS;
 /** Interval at which the stored time of a browser's last request is updated, in milliseconds. */
 const SEEN_MS = 5 * MINUTE_MS;
-/** Maximum number of expired sessions that each insert of a session deletes, so that the table does not accumulate them. */
+/**
+ * Maximum number of expired sessions that each insert of a session deletes, so that the table does not accumulate them.
+ * Further expired sessions remain until later inserts.
+ */
 const PURGED_AT_ONCE = 100;
-/** Maximum length of a stored User-Agent header, in characters. The headers of browsers are shorter. */
+/**
+ * Maximum length of a stored User-Agent header, in UTF-16 code units. Longer headers are cut. The headers of browsers are
+ * shorter.
+ */
 const MAX_USER_AGENT_LENGTH = 300;
 
 /** The browser of a session, as its requests identify it. */
 export interface BrowserDetails {
   readonly userAgent: string | undefined;
   readonly networkAddress: string;
+}
+
+/** The sign-in with which a session begins. */
+export interface SessionOrigin
+  extends Pick<Session, 'providerId' | 'providerSubject' | 'providerSession' | 'providerSignsOut'> {
+  /** Time of the sign-in, if a browser hands it over. Default: now. */
+  readonly createdAt?: Date | undefined;
+  /** Time at which the session of that browser ends. Default: after the lifetime of a session. */
+  readonly expiresAt?: Date | undefined;
 }
 
 /** A token that a browser stores and sends with each request. */
@@ -49,25 +64,43 @@ export type SessionKey = Pick<Session, 'organizationId' | 'id'>;
 
 const TOKEN = /^[\w-]{43}$/;
 
-/** Creates a session. If the user then has too many sessions, the sessions that were used least recently end. */
-export async function openSession({ app, work }: WorkCtx, { id, organizationId }: User, browser: BrowserDetails) {
+/**
+ * Creates a session, and the entry of the audit log about the sign-in. If the user then has more sessions than `TOTALS` permits,
+ * the sessions that were used least recently end.
+ */
+export async function openSession(
+  { app, work, caller, clientName }: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
+  { id, organizationId }: User,
+  browser: BrowserDetails,
+  origin?: SessionOrigin,
+) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();
-  const expiresAt = new Date(now.getTime() + app.config.sessionMs);
-  const session = await work.db.session.create({
-    data: {
-      organizationId,
-      userId: id,
-      tokenHash: app.keys.hash(token),
-      tokenAt: now,
-      createdAt: now,
-      ...seen(app, expiresAt, browser),
-      expiresAt,
-    },
+  const expiresAt = origin?.expiresAt ?? new Date(now.getTime() + app.config.sessionMs);
+  const session = await transact({ work, organizationId, caller, clientName }, async (tx, emit) => {
+    emit.audit({
+      ...{ action: 'signed_in', objectType: 'user', objectId: id, actorId: id },
+      changes: { credential: { new: 'session' } },
+    });
+    return tx.session.create({
+      data: {
+        ...origin,
+        organizationId,
+        userId: id,
+        tokenHash: app.keys.hash(token),
+        tokenAt: now,
+        createdAt: origin?.createdAt ?? now,
+        ...seen(app, expiresAt, browser),
+        expiresAt,
+      },
+    });
   });
   await work.db.$executeRaw`
     DELETE FROM session WHERE (realm_id, id) IN (
-      SELECT realm_id, id FROM session WHERE idle_expires_at < ${now} LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+      SELECT realm_id, id FROM session WHERE idle_expires_at < ${now}
+        -- The rows of an organization that is moving to another database can be held.
+        AND NOT EXISTS (SELECT FROM realm_move m WHERE m.realm_id = session.realm_id)
+      LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
   await endTooMany(work, { id, organizationId });
   return { session, token, expiresAt };
 }
@@ -85,7 +118,7 @@ async function endTooMany(work: Work, user: Pick<User, 'id' | 'organizationId'>)
   await transact({ work, organizationId }, (tx, emit) => endSessions(tx, emit, user, which));
 }
 
-/** Returns the columns of a session that change when a request of the browser is recorded, with their new values. */
+/** Returns the values to store in a session when its browser sends a request: the time, the new idle expiry, and the client. */
 function seen({ now, config }: Runtime, expiresAt: Date, { userAgent = '', networkAddress }: BrowserDetails) {
   const lastSeenAt = now();
   const idle = lastSeenAt.getTime() + config.sessionIdleMs;
@@ -101,6 +134,7 @@ function seen({ now, config }: Runtime, expiresAt: Date, { userAgent = '', netwo
  * Ends sessions of a user, as part of a change. The open connections of these sessions end within seconds, on every node.
  *
  * @param which A condition that selects some of the user's sessions. Default: all.
+ * @param options `isSignOut`: whether the user signs out of the browser that sends the request, for the audit log.
  * @returns The ids of the sessions that were ended.
  */
 export async function endSessions(
@@ -108,12 +142,13 @@ export async function endSessions(
   emit: Emit,
   { id: userId, organizationId }: Pick<User, 'id' | 'organizationId'>,
   which: Prisma.SessionWhereInput = {},
+  { isSignOut = false } = {},
 ): Promise<number[]> {
   const where = { AND: [{ organizationId, userId }, which] };
   const ended = await tx.session.findMany({ where, select: { id: true } });
   await tx.session.deleteMany({ where });
   const ids = ended.map(({ id }) => id);
-  if (ids.length > 0) emit(accessRevoked(userId, ids), noRecipients());
+  if (ids.length > 0) emit(accessRevoked(userId, ids, isSignOut), noRecipients());
   return ids;
 }
 

@@ -32,8 +32,8 @@ interface Kept {
 }
 
 /**
- * Maximum size of the cache, as a share of the heap limit and in bytes; the lower one applies. The bytes are enough for ten
- * organizations of 10,000 users.
+ * Maximum size of the cache, as a share of the heap limit and in bytes; the lower one applies. Beyond it, the entry used least
+ * recently is dropped. The bytes are enough for ten organizations of 10,000 users.
  */
 const [SHARE_OF_HEAP, MAX_BYTES] = [1 / 16, 128 * 1024 * 1024];
 /**

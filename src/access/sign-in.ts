@@ -3,10 +3,11 @@ import { type Emit, transact } from '../events/log.ts';
 import type { ReaderAccess } from '../events/queue.ts';
 import type { Organization, User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
+import { requireNotMoved } from '../platform/db/organization-moves.ts';
 import { NonexistentSubdomainError } from '../platform/errors.ts';
 import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
-import { type Account, accountByKeyHash, readAccount } from './accounts.ts';
+import { type Account, accountByKeyHash, type KeyedAccount, readAccount } from './accounts.ts';
 import { apiEmail } from './address.ts';
 import {
   type App,
@@ -20,6 +21,7 @@ import {
 } from './context.ts';
 import { InvalidApiKeyError, OrganizationDeactivatedError, UnauthorizedError, UserDeactivatedError } from './errors.ts';
 import { accessRevoked } from './events.ts';
+import { limitsOf, noteUse } from './named-keys.ts';
 import {
   renewSession,
   type SessionAccount,
@@ -64,10 +66,12 @@ export interface ShownSession {
  * organization uses that domain.
  *
  * @throws NonexistentSubdomainError if the host does not belong to this server.
+ * @throws OrganizationMovedError if the organization has moved to another database.
  */
 export async function findOrganization({ db, config }: App, host: string | undefined): Promise<Organization | null> {
   const subdomain = subdomainOf(config, host);
   const organization = await db.organization.findUnique({ where: { subdomain } });
+  if (organization === null) await requireNotMoved(db, { subdomain });
   if (organization === null && subdomain !== '') throw new NonexistentSubdomainError();
   return organization;
 }
@@ -90,13 +94,24 @@ export async function signIn(app: App, request: Credentials): Promise<RequestCtx
   const { username, key } = readCredentials(authorization, allowBearer);
   const subdomain = subdomainOf(app.config, request.host);
   const keyHash = app.keys.hash(key);
-  const account = isKey(key) ? await accountByKeyHash(app.db, keyHash) : undefined;
+  const account = isKey(key) ? await accountByKey({ app, work: app.work }, keyHash) : undefined;
   if (account === undefined || account.organization.subdomain !== subdomain || !isNamed(account.user, username)) {
     if (account?.organization.subdomain !== subdomain) await findOrganization(app, request.host);
     throw new InvalidApiKeyError();
   }
   requireActive(account);
-  return contextOf(app, request, account, { kind: 'key', hash: keyHash });
+  if (account.key !== undefined) noteUse(app, account.key);
+  return contextOf(app, request, account, {
+    ...{ kind: 'key', hash: keyHash },
+    ...(account.key !== undefined && limitsOf(account.key)),
+  });
+}
+
+/** Returns the account whose API key has this hash. Undefined if there is none, or the key has expired. */
+async function accountByKey({ app, work }: WorkCtx, hash: Uint8Array<ArrayBuffer>): Promise<KeyedAccount | undefined> {
+  const account = await accountByKeyHash(work.db, hash);
+  const expiresAt = account?.key?.expiresAt;
+  return expiresAt != null && expiresAt <= app.now() ? undefined : account;
 }
 
 /**
@@ -158,21 +173,23 @@ export async function actAs(app: App, user: User): Promise<Ctx> {
  * Returns the account to which credentials belong, read from the database. Undefined if the credentials are no longer valid.
  */
 async function ownerOf(ctx: WorkCtx, credential: Credential): Promise<(Account & Partial<SessionAccount>) | undefined> {
-  return credential.kind === 'key' ? accountByKeyHash(ctx.work.db, credential.hash) : sessionById(ctx, credential);
+  return credential.kind === 'key' ? accountByKey(ctx, credential.hash) : sessionById(ctx, credential);
 }
 
 /** Returns the viewer's credentials for an event reader, which checks from time to time whether they are still valid. */
 export function readerAccess(ctx: Ctx): ReaderAccess {
   const { id, credential } = ctx.viewer;
-  let endsAt = credential?.kind === 'session' ? credential.endsAt.getTime() : undefined;
+  let endsAt = credential?.endsAt?.getTime();
   return {
     sessionId: credential?.kind === 'session' ? credential.id : undefined,
+    namedKeyId: credential?.kind === 'key' ? credential.id : undefined,
     get endsAt() {
       return endsAt;
     },
     async mayStay() {
       if (credential === null) return true;
       const account = await ownerOf(ctx, credential);
+      if (account === undefined) await requireNotMoved(ctx.work.db, { id: ctx.viewer.organization.id });
       endsAt = account?.session?.idleExpiresAt.getTime() ?? endsAt;
       return account?.user.id === id && account.user.isActive && account.organization.deactivatedAt === null;
     },
@@ -183,12 +200,14 @@ export function readerAccess(ctx: Ctx): ReaderAccess {
  * Returns the viewer of a long-running operation with their current data. Concurrent calls share one query.
  *
  * @throws InvalidApiKeyError, UnauthorizedError, OrganizationDeactivatedError, UserDeactivatedError if the viewer could no
- * longer sign in.
+ *   longer sign in.
+ * @throws OrganizationMovedError if the organization has moved to another database.
  */
 export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
   const { viewer } = signedIn(request);
   const { credential } = viewer;
   const account = credential === null ? undefined : await ownerOf(request, credential);
+  if (account === undefined) await requireNotMoved(request.work.db, { id: viewer.organization.id });
   if (account?.user.id !== viewer.id) {
     throw credential?.kind === 'session' ? new UnauthorizedError() : new InvalidApiKeyError();
   }
@@ -208,6 +227,32 @@ export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
   // The operator also acts in organizations that are not active yet.
   if (ctx.viewer.credential !== null) requireActive(account);
   return { ...ctx, viewer: { ...ctx.viewer, ...account, role: account.user.role } };
+}
+
+/**
+ * Checks that the credential with which the request was authenticated still exists. The transaction must hold the lock of the
+ * viewer's row. Called by changes that give lasting access: a new password that ends sessions and revokes keys in between must
+ * prevent them.
+ *
+ * @throws UnauthorizedError, InvalidApiKeyError if the session or the key has ended.
+ */
+export async function requireLiveCredential(tx: Tx, { app, organizationId, viewer }: Ctx): Promise<void> {
+  const { credential, id: userId } = viewer;
+  if (credential === null) return;
+  const own = { organizationId, userId };
+  if (credential.kind === 'session') {
+    const where = { ...own, id: credential.id, idleExpiresAt: { gt: app.now() } };
+    if ((await tx.session.count({ where })) === 0) throw new UnauthorizedError();
+    return;
+  }
+  const { id, hash } = credential;
+  const found =
+    id === undefined
+      ? await tx.apiKey.count({ where: { ...own, hash } })
+      : await tx.namedApiKey.count({
+          where: { ...own, id, OR: [{ expiresAt: null }, { expiresAt: { gt: app.now() } }] },
+        });
+  if (found === 0) throw new InvalidApiKeyError();
 }
 
 /**
@@ -277,7 +322,7 @@ const printable = (text: string) => text.replace(/\p{Cc}/gu, '').trim();
 const cut = (text: string) => [...text].slice(0, MAX_CLIENT_NAME_LENGTH).join('');
 
 /**
- * Replaces the user's API key. The old key becomes invalid immediately, and connections opened with it end within seconds, on
+ * Replaces the user's default API key. The old key becomes invalid immediately, and connections opened with it end within seconds, on
  * every node. Sessions are separate credentials, and continue.
  *
  * @returns The new key.
@@ -287,7 +332,10 @@ export async function rotateKey(scope: Scope, userId: number): Promise<string> {
   return transact(scope, (tx, emit) => replaceKey(tx, emit, scope, userId));
 }
 
-/** Replaces the user's API key as part of a change, like `rotateKey`. */
+/**
+ * Replaces the user's default API key as part of a change. The old key becomes invalid with the commit, and connections opened with it
+ * end within seconds, on every node. Returns the new key.
+ */
 export async function replaceKey(tx: Tx, emit: Emit, { app, organizationId }: Scope, userId: number): Promise<string> {
   const key = app.keys.newKey();
   const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };

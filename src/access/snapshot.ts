@@ -7,8 +7,8 @@ import type { Ctx, LiveWork, Snapshot, Viewer } from './context.ts';
 import { requireActive } from './sign-in.ts';
 
 /**
- * Time limits of a snapshot's transaction, in milliseconds. Reading the state of any organization takes less time, including
- * yields to the event loop.
+ * Time limits of a snapshot's transaction, in milliseconds: for the wait for a connection, and for the reads. Beyond them, the
+ * transaction fails. Reading the state of any organization takes less time, including yields to the event loop.
  */
 const LIMITS = { maxWait: 5_000, timeout: 30_000 };
 

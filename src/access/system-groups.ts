@@ -12,7 +12,7 @@ export type SystemGroupName =
   | 'role:owners'
   | 'role:nobody';
 
-/** The role groups and their descriptions, widest first. Each group contains the next one, except the empty `role:nobody`. */
+/** The role groups and their descriptions. Each group contains the next one, except the empty `role:nobody`. */
 export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly description: string }[] = [
   { name: 'role:internet', description: 'Everyone on the Internet' },
   { name: 'role:everyone', description: 'Everyone in this organization, including guests' },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseQuietHours } from '../contract/quiet-hours.ts';
 import type { Prisma, User } from '../generated/prisma/client.ts';
 import { isLanguage } from '../platform/languages.ts';
 import { closedSet, flag, oneOf, type Setting, setting, text, valuesOf, withoutEffect } from '../platform/setting.ts';
@@ -223,28 +224,22 @@ export const USER_SETTINGS = {
   enable_stream_desktop_notifications: off(
     `Whether messages in channels cause desktop notifications${UNLESS_SUBSCRIPTION}`,
   ),
-  enable_stream_email_notifications: withoutEffect(
-    off(`Whether messages in channels cause email notifications${UNLESS_SUBSCRIPTION}`),
+  enable_stream_email_notifications: off(
+    `Whether messages in channels cause emails while the user is away${UNLESS_SUBSCRIPTION}`,
   ),
-  enable_stream_push_notifications: withoutEffect(
-    off(`Whether messages in channels cause push notifications${UNLESS_SUBSCRIPTION}`),
+  enable_stream_push_notifications: off(
+    `Whether messages in channels cause push notifications while the user is away${UNLESS_SUBSCRIPTION}`,
   ),
   enable_stream_audible_notifications: off(`Whether messages in channels play a sound${UNLESS_SUBSCRIPTION}`),
   notification_sound: oneOf(NOTIFICATION_SOUND, 'default', 'Sound of notifications'),
   enable_desktop_notifications: on('Whether direct messages, mentions and alert words cause desktop notifications'),
   enable_sounds: on('Whether direct messages, mentions and alert words play a sound'),
-  enable_offline_email_notifications: withoutEffect(
-    on('Whether direct messages and mentions cause email notifications while the user is away'),
+  enable_offline_email_notifications: on('Whether direct messages and mentions cause emails while the user is away'),
+  enable_offline_push_notifications: on(
+    'Whether direct messages and mentions cause push notifications while the user is away',
   ),
-  enable_offline_push_notifications: withoutEffect(
-    on('Whether direct messages and mentions cause push notifications while the user is away'),
-  ),
-  enable_online_push_notifications: withoutEffect(
-    on('Whether push notifications are also sent while the user is active'),
-  ),
-  message_content_in_email_notifications: withoutEffect(
-    on('Whether emails about missed messages contain the text of the messages'),
-  ),
+  enable_online_push_notifications: on('Whether push notifications are sent even while the user is active'),
+  message_content_in_email_notifications: on('Whether emails about missed messages contain the text of the messages'),
   pm_content_in_desktop_notifications: on(
     'Whether desktop notifications of direct messages contain the text of the messages',
   ),
@@ -255,34 +250,37 @@ export const USER_SETTINGS = {
   enable_marketing_emails: withoutEffect(on('Whether the user gets emails with announcements of the service')),
   enable_login_emails: withoutEffect(on('Whether the user gets an email after a sign-in from a new device')),
   enable_followed_topic_desktop_notifications: on('Whether messages in followed topics cause desktop notifications'),
-  enable_followed_topic_email_notifications: withoutEffect(
-    on('Whether messages in followed topics cause email notifications while the user is away'),
+  enable_followed_topic_email_notifications: on(
+    'Whether messages in followed topics cause emails while the user is away',
   ),
-  enable_followed_topic_push_notifications: withoutEffect(
-    on('Whether messages in followed topics cause push notifications'),
+  enable_followed_topic_push_notifications: on(
+    'Whether messages in followed topics cause push notifications while the user is away',
   ),
   enable_followed_topic_audible_notifications: on('Whether messages in followed topics play a sound'),
   enable_followed_topic_wildcard_mentions_notify: on(
     'Whether wildcard mentions in followed topics notify like mentions of the user',
   ),
-  email_notifications_batching_period_seconds: withoutEffect(
-    setting(
-      z.int().min(1).max(604_800),
-      120,
-      'Number of seconds in which missed messages are collected into one email, from 1 to 604,800',
-    ),
+  quiet_hours: text(
+    '',
+    11,
+    'Daily hours without push notifications, desktop notifications and sounds, such as "22:00-07:00", in the time zone of ' +
+      'the user (UTC if none is set). Empty: none',
+    { isKnown: (hours) => hours === '' || parseQuietHours(hours) !== undefined },
+  ),
+  email_notifications_batching_period_seconds: setting(
+    z.int().min(1).max(604_800),
+    120,
+    'Time for which missed messages of a topic or conversation are collected into one email, in seconds, from 1 to 604,800',
   ),
   desktop_icon_count_display: oneOf(
     DESKTOP_ICON_COUNT,
     1,
     'Unread messages that are counted in the number on the application icon',
   ),
-  realm_name_in_email_notifications_policy: withoutEffect(
-    oneOf(
-      ORGANIZATION_NAME_IN_EMAILS,
-      1,
-      'Whether the subject of emails about missed messages contains the name of the organization',
-    ),
+  realm_name_in_email_notifications_policy: oneOf(
+    ORGANIZATION_NAME_IN_EMAILS,
+    1,
+    'Condition under which the subject of emails about missed messages contains the name of the organization',
   ),
   automatically_follow_topics_policy: oneOf(
     TOPIC_TRIGGER,

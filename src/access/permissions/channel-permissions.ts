@@ -5,7 +5,7 @@ import { type GroupSetting, roleGroup } from '../system-groups.ts';
 interface ChannelPermission {
   /** The holder of the permission in a new channel: a role group, or only the channel's creator. */
   readonly initial: SystemGroupName | 'creator';
-  /** Whether the role group of all users, including guests, can hold the permission. */
+  /** Whether `role:everyone`, the role group of all users including guests, can hold the permission. */
   readonly everyone: boolean;
 }
 

@@ -1,0 +1,67 @@
+import { detached } from '../events/act.ts';
+import { noRecipients, users } from '../events/audience.ts';
+import type { Emit } from '../events/log.ts';
+import type { Prisma, User } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { KEY_SCOPES } from '../platform/key-scopes.ts';
+import type { KeyInUse } from './accounts.ts';
+import type { App, Credential } from './context.ts';
+import { apiKeysChanged, namedKeysRevoked } from './events.ts';
+
+/** Interval at which the stored time of the last request with a key is updated, in milliseconds. */
+const USED_MS = 60_000;
+
+/** Returns the part of a credential that comes from the named key with which the viewer signed in. */
+export function limitsOf(
+  key: KeyInUse,
+): Pick<Extract<Credential, { readonly kind: 'key' }>, 'id' | 'scopes' | 'endsAt'> {
+  const { id, scopes, expiresAt } = key;
+  const hasAll = KEY_SCOPES.every((scope) => scopes.includes(scope));
+  return { id, ...(!hasAll && { scopes }), ...(expiresAt !== null && { endsAt: expiresAt }) };
+}
+
+/**
+ * Records the use of a key, at most once a minute. The request does not wait for it, so that reads succeed while the database
+ * refuses writes.
+ */
+export function noteUse(app: App, { organizationId, id, lastUsedAt }: KeyInUse): void {
+  const now = app.now();
+  const before = new Date(now.getTime() - USED_MS);
+  if (lastUsedAt !== null && lastUsedAt > before) return;
+  // The condition lets one of several concurrent requests write.
+  const write = () =>
+    app.db.namedApiKey.updateMany({
+      where: { organizationId, id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lte: before } }] },
+      data: { lastUsedAt: now },
+    });
+  detached(() => {
+    write().catch((err: unknown) => app.log.warn({ err, key: id }, 'last use of an API key was not recorded'));
+  });
+}
+
+/**
+ * Revokes named API keys of a user, as part of a change. The open connections of these keys end within seconds, on every node.
+ *
+ * @param which A condition that selects some of the user's keys. Default: all.
+ * @returns The ids of the keys that were revoked.
+ */
+export async function revokeNamedKeys(
+  tx: Tx,
+  emit: Emit,
+  user: Pick<User, 'id' | 'organizationId' | 'botOwnerId'>,
+  which: Prisma.NamedApiKeyWhereInput = {},
+): Promise<number[]> {
+  const where = { AND: [{ organizationId: user.organizationId, userId: user.id }, which] };
+  const revoked = await tx.namedApiKey.findMany({ where, select: { id: true } });
+  if (revoked.length === 0) return [];
+  await tx.namedApiKey.deleteMany({ where });
+  const ids = revoked.map(({ id }) => id);
+  emit(namedKeysRevoked(user.id, ids), noRecipients());
+  emitKeysChanged(emit, user);
+  return ids;
+}
+
+/** Notifies the clients of a user, and those of the owner of a bot, of a change of the user's named API keys. */
+export function emitKeysChanged(emit: Emit, { id, botOwnerId }: Pick<User, 'id' | 'botOwnerId'>): void {
+  emit(apiKeysChanged(id), users(botOwnerId === null ? [id] : [id, botOwnerId]));
+}
