@@ -18,9 +18,14 @@ export interface EmittedEvent extends AddressedEvent {
   readonly withId?: ((id: number) => Promise<unknown>) | undefined;
 }
 
-/** Runs a statement that takes ids from the organization's event counter and logs events with these ids itself. */
-export type LoggingStatement = (tx: Tx) => Promise<Appended>;
-/** Reads the current state, and returns events that describe this state. */
+/** Logs events in the transaction of a `LoggingStatement`. */
+export type AppendEvents = (events: readonly AddressedEvent[]) => Promise<Appended>;
+/**
+ * A statement that takes ids from the organization's event counter and logs events with these ids itself. If its events depend
+ * on the effects of an earlier statement of this kind, it logs them with `append`.
+ */
+export type LoggingStatement = (tx: Tx, append: AppendEvents) => Promise<Appended>;
+/** A function that reads the current state, and returns events that describe this state. */
 export type EventsReading = (tx: Tx) => Promise<readonly AddressedEvent[]>;
 
 /** A step that needs no read: events, or a statement that logs its own events. */
@@ -43,12 +48,13 @@ export async function appendAll(
   tx: Tx,
   organizationId: number,
   steps: readonly LogStep[],
-  app: Clocked,
+  { app, actorId }: Omit<Log, 'organizationId'>,
 ): Promise<Appended> {
   const events: StoredEvent[] = [];
   let trace: Trace | undefined;
   for (const step of await resolveReads(tx, organizationId, steps)) {
-    const appended = 'write' in step ? await step.write(tx) : await append(tx, { organizationId, app }, step.events);
+    const log = (emitted: readonly EmittedEvent[]) => append(tx, { organizationId, app, actorId }, emitted);
+    const appended = 'write' in step ? await step.write(tx, log) : await log(step.events);
     events.push(...appended.events);
     trace = appended.trace ?? trace;
   }
@@ -91,17 +97,23 @@ async function holdLog(tx: Tx, organizationId: number, seen: number, harmless: r
   return row?.hold_log !== false;
 }
 
-/** The organization in whose log events are appended, and the service that provides the clock. */
+/** The organization in whose log events are appended, the service that provides the clock, and the actor of the change. */
 interface Log {
   readonly organizationId: number;
   readonly app: Clocked;
+  /** User who makes the change. Null for the service and the operator. */
+  readonly actorId: number | null;
 }
 
 /**
  * Increments the organization's event counter and inserts the events with the new ids, in one statement. The counter stays
  * locked until the commit.
  */
-async function append(tx: Tx, { organizationId, app }: Log, emitted: readonly EmittedEvent[]): Promise<Appended> {
+async function append(
+  tx: Tx,
+  { organizationId, app, actorId }: Log,
+  emitted: readonly EmittedEvent[],
+): Promise<Appended> {
   if (emitted.length === 0) return { events: [] };
   let offset = 0;
   const rows = emitted.map(({ event, audience }) => {
@@ -128,9 +140,9 @@ async function append(tx: Tx, { organizationId, app }: Log, emitted: readonly Em
       RETURNING last_id - ${offset} AS base
     ), logged AS (
       INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
-                         public_channel_id, width, ephemeral, created_at)
+                         public_channel_id, width, ephemeral, created_at, actor_id)
       SELECT ${organizationId}, counter.base + e."offset", e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids,
-             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${clock}
+             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${clock}, ${actorId}::int
       FROM counter, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(
         "offset" int, type text, op text, payload jsonb, max_role smallint, channel_ids int[], user_ids int[],
         except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
@@ -152,6 +164,7 @@ async function append(tx: Tx, { organizationId, app }: Log, emitted: readonly Em
       width: event.width,
       ephemeral: event.ephemeral,
       createdAt: app.now(),
+      actorId,
       bytes: json.length,
     };
   });

@@ -8,8 +8,9 @@ import { changing } from './act.ts';
 import { type ChangeWork, type LogContext, type ReadOnlyWork, requireLive } from './context.ts';
 
 /**
- * Time limits of a transaction, in milliseconds. The limits are longer than any change takes, and shorter than the timeouts of
- * clients. The limits are set explicitly, because the defaults of Prisma are 2 s and 5 s.
+ * Time limits of a transaction, in milliseconds: for the wait for a connection, and for the change itself. Beyond them, the
+ * change is rolled back. The limits are longer than any change takes, and shorter than the timeouts of clients. The limits are
+ * set explicitly, because the defaults of Prisma are 2 s and 5 s.
  */
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
 /**
@@ -17,7 +18,10 @@ const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
  * the request again.
  */
 const RETRIES = 3;
-/** Maximum wait, in milliseconds, for a database that became unreachable during a commit. */
+/**
+ * Maximum wait, in milliseconds, for a database that became unreachable during a commit. Afterwards, the client receives a
+ * RequestTimeoutError, which says that the change may have been made.
+ */
 const COMMIT_PATIENCE_MS = 10_000;
 /** Pause between two queries for the outcome of a commit, in milliseconds. */
 const ASK_AGAIN_MS = 50;
@@ -39,7 +43,7 @@ export interface Trace {
  * @param change Returns in `trace` the data that identifies its transaction, so that the outcome can be queried. `trace` is
  *   undefined if the transaction wrote nothing.
  * @throws RequestTimeoutError if no permit is granted in time, or if the outcome cannot be determined: the error then says that
- * the change may have been made. Any other error is from `change` or the database, and nothing was changed.
+ *   the change may have been made. Any other error is from `change` or the database, and nothing was changed.
  */
 export async function committing<T extends { readonly trace?: Trace }>(
   {

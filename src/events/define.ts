@@ -1,4 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
+import type { AuditEntry } from './audit.ts';
 import type { EventView, QueueOptions } from './view.ts';
 
 /** An event as a client receives it, in the names and units of the wire format. Its id is added after rendering. */
@@ -17,6 +18,8 @@ export interface EventDraft {
   /** Number of ids that the event takes: the maximum number of events as which it can be rendered. */
   readonly width: number;
   readonly ephemeral: boolean;
+  /** Entries that the change adds to the audit log. They are not stored with the event. */
+  readonly audit?: readonly AuditEntry[] | undefined;
 }
 
 /** Side effect of an event on each node that adds the event to a log tail. */
@@ -34,8 +37,11 @@ export type UserEffect =
   | { readonly kind: 'role'; readonly userId: number; readonly oldRole: number; readonly newRole: number }
   | { readonly kind: 'revoked'; readonly userId: number; readonly credentials: RevokedCredentials };
 
-/** Credentials that became invalid: the API key of a user, the sessions with these ids, or all credentials of the user. */
-export type RevokedCredentials = 'all' | 'key' | readonly number[];
+/**
+ * Credentials that became invalid: the default API key of a user, the sessions with these ids, the named API keys with these ids,
+ * or all credentials of the user.
+ */
+export type RevokedCredentials = 'all' | 'key' | readonly number[] | { readonly namedKeys: readonly number[] };
 
 interface Definition {
   readonly type: string;
@@ -43,16 +49,16 @@ interface Definition {
   /** Renders the payload for `view`: as one event, as several (each gets an id), or null for none. */
   render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * Returns the data from which GraphQL fields are answered without a database read (the event projection). It is everything in
-   * the payload that `view` can see, even if the options of the queue omit some of it. Undefined if the result of `render`
-   * already contains all of it.
+   * Returns the data from which event projections (the fields that an event alone provides) are made: everything in the payload
+   * that `view` can see, even if the options of the queue omit some of it. Undefined if the result of `render` already contains
+   * all of it.
    */
   readonly facts: ((payload: never, view: EventView) => object) | undefined;
   /** Returns a key for the viewer. Viewers with equal roles, equal options and equal keys share one rendering of the event. */
   readonly viewerClass: (payload: never, view: EventView) => number | string;
   /**
-   * Returns whether the event passes a queue's narrow (its filter of messages). Undefined if narrows do not apply to this kind
-   * of event.
+   * Returns whether the event passes a queue's narrow (message filter). Undefined if narrows do not apply to this kind of
+   * event.
    */
   readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
   /** Returns SQL conditions that hold for every event that `matches` accepts. Undefined if there are none. */
@@ -67,14 +73,18 @@ export interface EventType<A extends unknown[]> {
   readonly op: string | undefined;
 }
 
-interface Rules<P> {
+interface Rules<P, A extends unknown[] = never[]> {
+  /**
+   * Returns the entry of the audit log for the action that the event reports. Called with the arguments of the event, which can
+   * have values that the payload does not contain. Undefined if the event reports no administrative action.
+   */
+  readonly audit?: ((...happened: A) => AuditEntry | undefined) | undefined;
   /** Renders the payload for `view`. Absent: the payload is sent unchanged. Must be a pure function of its two arguments. */
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /**
-   * For events that contain entities: returns the data from which GraphQL fields are answered without a database read (the
-   * event projection). It is everything in the payload that `view` can see. `render` omits the parts that the queue was not
-   * registered for. Must be a pure function of its arguments. May read every field of `view` that `render` reads, except the
-   * options.
+   * For events that contain entities: returns the data from which event projections (the fields that an event alone provides)
+   * are made: everything in the payload that `view` can see. `render` omits the parts that the queue was not registered for.
+   * Must be a pure function of its arguments. May read every field of `view` that `render` reads, except the options.
    */
   readonly facts?: (payload: P, view: EventView) => object;
   /**
@@ -118,7 +128,7 @@ export function defineEvent<A extends unknown[], P extends object>(
   type: string,
   op: string | undefined,
   build: (...happened: A) => P,
-  { render, facts, width, perUser, matches, mayMatch, ephemeral = false, effect }: Rules<P> = {},
+  { audit, render, facts, width, perUser, matches, mayMatch, ephemeral = false, effect }: Rules<P, NoInfer<A>> = {},
 ): EventType<A> {
   const name = nameOf(type, op);
   if (definitions.has(name)) throw new Error(`Event ${name} is defined twice`);
@@ -130,7 +140,8 @@ export function defineEvent<A extends unknown[], P extends object>(
   } as Definition);
   const make = (...happened: A): EventDraft => {
     const payload = build(...happened);
-    return { type, op, payload, width: width?.(payload) ?? 1, ephemeral };
+    const entry = audit?.(...happened);
+    return { type, op, payload, width: width?.(payload) ?? 1, ephemeral, ...(entry && { audit: [entry] }) };
   };
   return Object.assign(make, { type, op });
 }

@@ -37,7 +37,10 @@ export type EpochReason = 'tables' | 'cluster' | 'copy' | 'timeline' | 'position
  */
 export type Verdict = 'same' | 'adopt' | 'wait' | { readonly begin: EpochReason };
 
-/** Maximum wait, in milliseconds, for evidence from a node that kept running. Such a node checks the epoch every second. */
+/**
+ * Maximum wait, in milliseconds, for evidence from a node that kept running. Without evidence, a new epoch begins afterwards. A
+ * running node checks the epoch every second.
+ */
 export const WITNESS_PATIENCE_MS = 10_000;
 
 const CERTAIN = ['tables', 'cluster', 'copy'] as const;

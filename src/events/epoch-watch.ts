@@ -33,6 +33,11 @@ export class EpochWatch {
     return this.#positions.get(organizationId) ?? 0;
   }
 
+  /** Ids of the organizations whose logs were in another database at the last check. */
+  get away(): readonly number[] {
+    return this.#known.away;
+  }
+
   /** Records that the organization's log has reached this position. */
   note(organizationId: number, position: number): void {
     if (position > this.seen(organizationId)) this.#positions.set(organizationId, position);
@@ -88,9 +93,14 @@ export class EpochWatch {
     }
     const waitedMs = this.#differsSince === undefined ? 0 : performance.now() - this.#differsSince;
     const isOther = upSince !== this.#known.upSince || judge(kept, found, { witness: 'none', waitedMs }) !== 'same';
+    for (const organizationId of state.away) {
+      seen.delete(organizationId);
+      this.#positions.delete(organizationId);
+    }
     const witness = isOther || this.#isUnsure ? await this.#testify(seen) : 'none';
     const verdict = judge(kept, found, { witness, waitedMs });
     if (verdict === 'wait') {
+      this.#known = { ...this.#known, away: state.away };
       this.#differsSince ??= performance.now();
       return false;
     }
@@ -120,7 +130,11 @@ export class EpochWatch {
     return [...seen].every(isThere) ? 'whole' : 'lacking';
   }
 
-  /** Begins a new epoch, or adopts the epoch that another node begins at the same time. @returns The same as `begin`. */
+  /**
+   * Begins a new epoch, or adopts the epoch that another node begins at the same time.
+   *
+   * @returns Number of queues that the new epoch has ended. Undefined if another node began the epoch.
+   */
   async #begin(state: EpochState, reason: EpochReason): Promise<number | undefined> {
     const end = await beginEpoch(this.#app, state, reason);
     if (end === undefined) return this.#adopt();

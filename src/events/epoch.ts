@@ -24,6 +24,8 @@ export interface EpochState {
   readonly isStandby: boolean;
   /** Whether the data was copied to another database. Nodes must not use this one any more. */
   readonly isSealed: boolean;
+  /** Ids of the organizations whose logs are in another database: they have moved there, or are still being copied here. */
+  readonly away: readonly number[];
 }
 
 interface EpochRow {
@@ -38,6 +40,7 @@ interface EpochRow {
   up_since: string;
   is_standby: boolean;
   is_sealed: boolean;
+  away: number[];
 }
 
 /** Returns the epoch of the log, and the stored and the current location of its tables. Runs one statement. */
@@ -46,7 +49,8 @@ export async function readEpoch({ db, database }: LogContext): Promise<EpochStat
     SELECT e.id::text AS id, e.tables, e.cluster, e.copy, e.timeline,
       d.oid || '/' || e.tableoid AS found_tables, p.cluster AS found_cluster, p.timeline AS found_timeline,
       pg_postmaster_start_time()::text AS up_since, pg_is_in_recovery() AS is_standby,
-      e.seal IS NOT NULL AS is_sealed
+      e.seal IS NOT NULL AS is_sealed,
+      ARRAY(SELECT m.realm_id FROM realm_move m WHERE m.state <> 'leaving') AS away
     FROM log_epoch e, log_place() p, pg_database d WHERE d.datname = current_database()`;
   if (row === undefined) throw new Error('The event log has no epoch: log_epoch is empty');
   const { id, tables, cluster, copy, timeline } = row;
@@ -62,6 +66,7 @@ export async function readEpoch({ db, database }: LogContext): Promise<EpochStat
     upSince: row.up_since,
     isStandby: row.is_standby,
     isSealed: row.is_sealed,
+    away: row.away,
   };
 }
 
@@ -82,7 +87,8 @@ export interface EpochEnd {
 
 /**
  * Begins a new epoch: ends every event queue, and raises the ids of every organization's log, so that no earlier position is
- * valid in the new log. If several nodes try at the same time, only one of them succeeds.
+ * valid in the new log. If several nodes try at the same time, only one of them succeeds. Logs that have moved to another
+ * database, or are still being copied from there, are not changed.
  *
  * The next ids follow the current time in milliseconds since 1970, and the log counts as pruned up to that number. The last id
  * before the restore is unknown: any number of events may be lost, and one backup may be restored twice. The current time is
@@ -98,6 +104,8 @@ export async function beginEpoch(
   reason: EpochReason,
 ): Promise<EpochEnd | undefined> {
   const clock = databaseClock(app);
+  const isHere = (table: Prisma.Sql) => Prisma.sql`
+    NOT EXISTS (SELECT FROM realm_move m WHERE m.realm_id = ${table}.realm_id AND m.state <> 'leaving')`;
   const position = Prisma.sql`GREATEST(last_id + 1, floor(extract(epoch FROM ${clock}) * 1000)::bigint)`;
   const [begun] = await retrying(
     () => app.db.$queryRaw<{ id: string; queues: number }[]>`
@@ -106,9 +114,10 @@ export async function beginEpoch(
         WHERE id = ${id}::uuid RETURNING id
       ), moved AS (
         UPDATE event_counter SET last_id = ${position}, pruned_through = ${position} FROM begun
+        WHERE ${isHere(Prisma.sql`event_counter`)}
       ), ended AS (
         UPDATE event_queue SET ended_at = ${clock}, end_reason = 'restored', options = '{}' FROM begun
-        WHERE ended_at IS NULL RETURNING 1
+        WHERE ended_at IS NULL AND ${isHere(Prisma.sql`event_queue`)} RETURNING 1
       )
       SELECT id::text AS id, (SELECT count(*)::int FROM ended) AS queues FROM begun`,
   );

@@ -1,10 +1,10 @@
 import { beginningOf, defineError } from '../platform/errors.ts';
 
 /**
- * The reason why a reader cannot continue with a queue. `unknown`: the viewer has no such queue. `expired`: the queue has ended.
- * `displaced`: a newer reader has taken the queue, which continues for that reader. `pruned`: the log no longer has the events
- * after the queue's position. `from_future`: the log has not reached the position yet. `restored`: the database was restored
- * from a backup, so positions of the previous log are invalid.
+ * The reason why a reader cannot continue with a queue. `unknown`: the viewer has no such queue. `expired`: the queue has
+ * ended. `displaced`: a newer reader has taken the queue, which continues for that reader. `pruned`: the log no longer has the
+ * events after the queue's position. `from_future`: the log has not reached the position yet. `restored`: the database was
+ * restored from a backup, so positions of the previous log are invalid.
  */
 export type QueueLoss = 'unknown' | 'expired' | 'displaced' | 'pruned' | 'from_future' | 'restored';
 

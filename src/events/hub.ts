@@ -31,6 +31,11 @@ export interface HubListeners {
    * clients would receive no error.
    */
   onCutOff(): void;
+  /**
+   * Called once a second with the organizations whose logs are in another database, to end their readers. Clients reconnect
+   * there, and their queues remain.
+   */
+  onAway(organizationIds: readonly number[]): void;
   /** Called when another epoch of the log has begun: all earlier positions and all queues are lost. */
   onEpoch(): void;
 }
@@ -177,7 +182,7 @@ export class EventHub {
     const tails = [...this.#open.values()];
     this.#open.clear();
     this.#tails.clear();
-    for (const tail of tails) tail.abandon();
+    for (const tail of tails) tail.abandon('restored');
   }
 
   /**
@@ -188,6 +193,19 @@ export class EventHub {
     if (this.#app.database.kind === 'embedded') return;
     for (const { organizationId, through } of this.#open.values()) this.#epoch.note(organizationId, through);
     if (await this.#epoch.look()) this.#startAnew();
+    this.#leave(this.#epoch.away);
+  }
+
+  /** Ends the readers of organizations whose logs are in another database, and drops their log tails. */
+  #leave(organizationIds: readonly number[]): void {
+    if (organizationIds.length === 0) return;
+    this.#listeners?.onAway(organizationIds);
+    for (const organizationId of organizationIds) {
+      const tail = this.#open.get(organizationId);
+      this.#open.delete(organizationId);
+      this.#tails.delete(organizationId);
+      tail?.abandon('unavailable');
+    }
   }
 
   async #poll(): Promise<void> {

@@ -13,7 +13,7 @@ import type { QueueOptions } from './view.ts';
  * next batch, which each reader receives in one write. There is a pause only if delivery and writing took at least `LONG_MS`.
  */
 const MAX_REST_MS = 5;
-/** Minimum length of the pause, in milliseconds: timers cannot be shorter. */
+/** Minimum length of the pause, in milliseconds. Shorter pauses are omitted, because timers cannot be shorter. */
 const LONG_MS = 1;
 
 /**
@@ -21,9 +21,15 @@ const LONG_MS = 1;
  * step, because reading it after each delivery would be expensive.
  */
 const DELIVERIES_PER_STEP = 16;
-/** Maximum number of deliveries that are made without yielding to the event loop, even if other deliveries are in progress. */
+/**
+ * Maximum number of deliveries that are made without yielding to the event loop, even if other deliveries are in progress. More
+ * deliveries are made in time slices.
+ */
 const FEW_DELIVERIES = 64;
-/** Maximum number of events in one batch for a reader. So many events are a small part of a client's outbound backlog limit. */
+/**
+ * Maximum number of events in one batch for a reader. Further events are in the next batch. So many events are a small part of
+ * a client's outbound backlog limit.
+ */
 const MAX_BATCH_EVENTS = 64;
 /**
  * Number of undelivered events above which deliveries get longer time slices. Otherwise the delay of readers would grow. Events
@@ -67,7 +73,8 @@ interface EventNotification {
 const GONE = Number.POSITIVE_INFINITY;
 
 /**
- * Returns whether the event matches the queue's types and narrow. `receives` decides whether the queue's user is a recipient.
+ * Returns whether the event matches the queue's types and narrow (message filter). `receives` decides whether the queue's user
+ * is a recipient.
  */
 export function matchesQueue({ eventTypes, narrow }: QueueOptions, event: StoredEvent, userId: number): boolean {
   if (eventTypes !== null && !eventTypes.includes(event.type)) return false;
@@ -100,8 +107,8 @@ export class LiveReaders implements SlicedWork {
   /** Time on the clock of `performance` at which the current delivery began. Undefined if none is in progress. */
   #began: number | undefined;
   /**
-   * The span of the current delivery, in the trace of the request whose change caused it. Undefined if no spans are exported, or
-   * there are no readers.
+   * The span of the current delivery, in the trace of the request whose change caused it. Undefined if no spans are exported,
+   * or there are no readers.
    */
   #span: OpenSpan | undefined;
   /** Number of events of the current delivery, and of readers when it began. */

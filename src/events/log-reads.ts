@@ -6,7 +6,7 @@ import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
 const EVENT_COLUMNS = Prisma.sql`id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
-  public_channel_id, width, ephemeral, created_at, octet_length(payload::text) AS bytes`;
+  public_channel_id, width, ephemeral, created_at, actor_id, octet_length(payload::text) AS bytes`;
 
 interface EventRow {
   id: bigint;
@@ -21,6 +21,7 @@ interface EventRow {
   width: number;
   ephemeral: boolean;
   created_at: Date;
+  actor_id: number | null;
   bytes: number;
 }
 
@@ -40,6 +41,7 @@ function fromRow(row: EventRow): StoredEvent {
     width: row.width,
     ephemeral: row.ephemeral,
     createdAt: row.created_at,
+    actorId: row.actor_id,
     bytes: row.bytes,
   };
 }
@@ -86,7 +88,7 @@ export async function readLogAfter(
     SELECT c.last_id, e.* FROM event_counter c
     LEFT JOIN LATERAL (
       SELECT * FROM (SELECT read.*, sum(bytes) OVER (ORDER BY id) - bytes AS bytes_before FROM (
-        SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = c.realm_id AND id > ${after} ORDER BY id LIMIT ${limit}
+        SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = ${organizationId} AND id > ${after} ORDER BY id LIMIT ${limit}
       ) AS read) AS summed WHERE bytes_before < ${maxBytes}
     ) AS e ON true
     WHERE c.realm_id = ${organizationId} ORDER BY e.id`,
@@ -193,28 +195,29 @@ export async function readLogFor(
     ...(user.types === null ? [] : [Prisma.sql`type = ANY(${[...user.types]}::text[])`]),
     ...mayPass(user.narrow, user.userId),
   ];
-  const inRange = Prisma.sql`realm_id = ${organizationId} AND id > ${after} AND id <= ${through}`;
-  const range = Prisma.join([inRange, ...wanted], ' AND ');
+  const range = Prisma.join([Prisma.sql`id > ${after} AND id <= ${through}`, ...wanted], ' AND ');
   const page = Prisma.sql`ORDER BY id LIMIT ${limit}`;
   const stretches = JSON.stringify(user.stretches);
   const ofChannels = (place: Prisma.Sql) => Prisma.sql`
     SELECT e.id FROM jsonb_to_recordset(${stretches}::jsonb) AS s("channelId" int, began bigint, ended bigint),
     LATERAL (
-      SELECT id FROM event WHERE ${range} AND ${place} = s."channelId"
+      SELECT id FROM event WHERE realm_id = ${organizationId} AND ${range} AND ${place} = s."channelId"
         AND id >= s.began AND (s.ended IS NULL OR id < s.ended) ${page}
     ) AS e`;
   const publicMessages = user.allPublicChannels
-    ? Prisma.sql`UNION (SELECT id FROM event WHERE ${range} AND public_channel_id IS NOT NULL ${page})`
+    ? Prisma.sql`UNION (SELECT id FROM event
+        WHERE realm_id = ${organizationId} AND ${range} AND public_channel_id IS NOT NULL ${page})`
     : Prisma.empty;
   const rows = await readRows<EventRow>(
     db,
     Prisma.sql`
     SELECT * FROM (SELECT read.*, sum(bytes) OVER (ORDER BY id) - bytes AS bytes_before FROM (
     SELECT ${EVENT_COLUMNS} FROM event JOIN (SELECT id AS wanted_id FROM (
-      (SELECT id FROM event WHERE ${range} AND max_role IS NOT NULL ${page})
-      UNION (SELECT id FROM event WHERE ${range} AND user_ids[1] = ${user.userId} ${page})
-      UNION (SELECT id FROM event WHERE ${range} AND user_ids[2] = ${user.userId} ${page})
-      UNION (SELECT id FROM event WHERE ${range} AND user_ids[3] IS NOT NULL AND user_ids @> ${[user.userId]}::int[] ${page})
+      (SELECT id FROM event WHERE realm_id = ${organizationId} AND ${range} AND max_role IS NOT NULL ${page})
+      UNION (SELECT id FROM event WHERE realm_id = ${organizationId} AND ${range} AND user_ids[1] = ${user.userId} ${page})
+      UNION (SELECT id FROM event WHERE realm_id = ${organizationId} AND ${range} AND user_ids[2] = ${user.userId} ${page})
+      UNION (SELECT id FROM event WHERE realm_id = ${organizationId} AND ${range} AND user_ids[3] IS NOT NULL
+        AND user_ids @> ${[user.userId]}::int[] ${page})
       UNION (${ofChannels(Prisma.sql`channel_ids[1]`)})
       UNION (${ofChannels(Prisma.sql`channel_ids[2]`)})
       ${publicMessages}

@@ -9,14 +9,14 @@ import type { StoredEvent } from './stored.ts';
 import { type EventHolder, type TailMemory, weightOf } from './tail-memory.ts';
 
 /**
- * Maximum number of events, and maximum bytes, of one log tail: enough for clients that reconnect immediately. `TailMemory`
- * limits the bytes of all log tails together.
+ * Maximum number of events, and maximum bytes, of one log tail: enough for clients that reconnect immediately. Beyond them, the
+ * oldest events are dropped, and readers read these from the table. `TailMemory` limits the bytes of all log tails together.
  */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
 /**
- * Bounds of one read of missed events: maximum number of events, and maximum bytes. The read is bounded because, after an
- * outage, the logs of many organizations have grown and are read concurrently.
+ * Maximum number of events, and maximum bytes, of one read of missed events. Further events are read next. After an outage, the
+ * logs of many organizations have grown and are read concurrently.
  */
 const READ_AT_ONCE = { limit: 2_000, maxBytes: 4 * 1024 * 1024 };
 /** Time, in milliseconds, for which an event waits for missing earlier events. Then these are read from the table. */
@@ -233,14 +233,18 @@ export class LogTail implements EventHolder {
   }
 
   /**
-   * Ends all remaining readers, because a new epoch of the log has begun. The queue registry does not end all of them: it may
-   * have dropped a queue already, and still query the database for the reason.
+   * Ends all remaining readers, because a new epoch of the log has begun, or because the log is in another database
+   * (`unavailable`). The queue registry does not end all of them: it may have dropped a queue already, and still query the
+   * database for the reason.
    */
-  abandon(): void {
+  abandon(why: 'restored' | 'unavailable'): void {
     this.letGo();
     this.#early.clear();
     this.#readers.drop();
-    for (const reader of this.#readers.all()) reader.restored();
+    for (const reader of this.#readers.all()) {
+      if (why === 'restored') reader.restored();
+      else reader.broken();
+    }
   }
 
   /**

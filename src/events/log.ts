@@ -1,8 +1,11 @@
 import type { Tx } from '../platform/db/client.ts';
 import { isBusy, isSerializationFailure } from '../platform/db/errors.ts';
+import { InsufficientScopeError } from '../platform/errors.ts';
+import { missingScopes } from '../platform/key-scopes.ts';
 import { noteCommitted } from './act.ts';
 import { type Appended, appendAll, type EventsReading, type LoggingStatement, type LogStep } from './append.ts';
 import type { Audience } from './audience.ts';
+import { type AuditEntry, type AuditedContext, actingUserId, writeAuditLog } from './audit.ts';
 import { committing, retrying } from './commit.ts';
 import {
   type ChangeWork,
@@ -33,16 +36,28 @@ export interface Emit {
    * @param harmless Types of events of other changes that do not affect the result of `read`.
    */
   reading(read: EventsReading, harmless: readonly string[]): void;
+  /**
+   * Adds entries to the audit log, for actions that no event of the change describes. Events whose definition has `audit` add
+   * their entries themselves.
+   */
+  audit(...entries: readonly AuditEntry[]): void;
 }
 
-/** The unit of work and the organization in which a change is made. */
-export interface ChangeScope {
+/** The unit of work and the organization in which a change is made, and its actor. */
+export interface ChangeScope extends AuditedContext {
   readonly work: ChangeWork | ReadOnlyWork;
   readonly organizationId: number;
 }
 
-function collect(steps: LogStep[]): Emit {
+/** The events and the entries of the audit log that a change adds. */
+interface Collected {
+  readonly steps: LogStep[];
+  readonly auditEntries: AuditEntry[];
+}
+
+function collect({ steps, auditEntries }: Collected): Emit {
   const emit = (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>) => {
+    if (event.audit !== undefined) auditEntries.push(...event.audit);
     const emitted = { event, audience, withId };
     const last = steps.at(-1);
     if (last !== undefined && 'events' in last) last.events.push(emitted);
@@ -51,12 +66,13 @@ function collect(steps: LogStep[]): Emit {
   return Object.assign(emit, {
     writing: (write: LoggingStatement) => void steps.push({ write }),
     reading: (read: EventsReading, harmless: readonly string[]) => void steps.push({ read, harmless }),
+    audit: (...added: readonly AuditEntry[]) => void auditEntries.push(...added),
   });
 }
 
 /**
- * Runs `change`, and logs the events that it emits, in one transaction. Then notifies the readers of these events. The only way
- * to emit events.
+ * Runs `change`, and logs the events that it emits, in one transaction, with its entries of the audit log. Then notifies the
+ * readers of these events. The only way to emit events.
  *
  * The change and its events commit or roll back as one. The organization's counter row is updated last and stays locked until
  * the commit, so ids become visible in order. Every other lock must be taken before it. After a serialization failure or
@@ -71,27 +87,35 @@ function collect(steps: LogStep[]): Emit {
  * @param change Must use `tx` alone.
  * @throws RequestTimeoutError if the database could not run the change in time. Nothing was changed.
  * @throws ValidationError if the unit of work only reads.
+ * @throws InsufficientScopeError if the viewer's API key can only read.
  * @see src/events/README.md#the-log
  */
 export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
-  const { organizationId } = scope;
+  const { organizationId, viewer, caller, clientName, isOperator } = scope;
   const { app, transaction } = requireLive(scope.work);
-  if (transaction !== undefined) return changeWithin(transaction, { app, organizationId }, change);
-  const { result, events } = await retrying(() =>
-    committing({ app, organizationId }, (tx) => make(tx, { app, organizationId }, change)),
-  );
+  if (missingScopes(viewer?.credential, CHANGING).length === CHANGING.length)
+    throw new InsufficientScopeError(['write']);
+  const place = { app, organizationId, viewer, caller, clientName, isOperator };
+  if (transaction !== undefined) return changeWithin(transaction, place, change);
+  const { result, events } = await retrying(() => committing(place, (tx) => make(tx, place, change)));
   publishCommitted(scope, events);
   return result;
 }
 
+/** Scopes of which an API key needs at least one to change anything. */
+const CHANGING = ['write', 'events', 'administration'] as const;
+
 /** Publishes committed events to readers, and records their position for the request that made the change. */
-export function publishCommitted({ work, organizationId }: ChangeScope, events: readonly StoredEvent[]): void {
+export function publishCommitted(
+  { work, organizationId }: Pick<ChangeScope, 'work' | 'organizationId'>,
+  events: readonly StoredEvent[],
+): void {
   noteCommitted(events);
   if (events.length > 0) requireLive(work).app.hub.publish(organizationId, events);
 }
 
-/** The service, and the organization in whose log the events of a change are appended. */
-interface LogScope {
+/** The service, the organization in whose log the events of a change are appended, and the actor. */
+interface LogScope extends AuditedContext {
   readonly app: LogContext;
   readonly organizationId: number;
 }
@@ -101,14 +125,15 @@ interface Made<T> extends Appended {
   readonly result: T;
 }
 
-async function make<T>(
-  tx: Tx,
-  { app, organizationId }: LogScope,
-  change: (tx: Tx, emit: Emit) => Promise<T>,
-): Promise<Made<T>> {
-  const steps: LogStep[] = [];
-  const result = await change(tx, collect(steps));
-  return { result, ...(await appendAll(tx, organizationId, steps, app)) };
+async function make<T>(tx: Tx, scope: LogScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<Made<T>> {
+  const { steps, auditEntries }: Collected = { steps: [], auditEntries: [] };
+  const result = await change(tx, collect({ steps, auditEntries }));
+  // Before the events, because other changes of the organization wait from then on.
+  if (auditEntries.length > 0) await writeAuditLog(tx, scope, auditEntries);
+  return {
+    result,
+    ...(await appendAll(tx, scope.organizationId, steps, { app: scope.app, actorId: actingUserId(scope) })),
+  };
 }
 
 /**
@@ -120,17 +145,19 @@ async function make<T>(
  */
 async function changeWithin<T>(
   transaction: RequestTransaction,
-  { app, organizationId }: LogScope,
+  scope: LogScope,
   change: (tx: Tx, emit: Emit) => Promise<T>,
 ): Promise<T> {
   const { tx } = transaction;
   await tx.$executeRaw`SAVEPOINT change`;
   const unlogged = [...transaction.unlogged];
   try {
-    const steps: LogStep[] = [];
-    const result = await change(tx, collect(steps));
+    const { app, organizationId } = scope;
+    const { steps, auditEntries }: Collected = { steps: [], auditEntries: [] };
+    const result = await change(tx, collect({ steps, auditEntries }));
+    if (auditEntries.length > 0) await writeAuditLog(tx, scope, auditEntries);
     transaction.unlogged.push(async () => {
-      const { events } = await appendAll(tx, organizationId, steps, app);
+      const { events } = await appendAll(tx, organizationId, steps, { app, actorId: actingUserId(scope) });
       return { organizationId, events };
     });
     const logged = steps.every(canWait) ? [] : await logAll(transaction);
@@ -149,7 +176,7 @@ async function changeWithin<T>(
 const canWait = (step: LogStep): boolean =>
   'read' in step || ('events' in step && step.events.every(({ withId }) => withId === undefined));
 
-/** Logs the pending events of a request's changes, in order. Publish them to readers after the commit. */
+/** Writes the pending events of a request's changes to the event log, in order. Publish them to readers after the commit. */
 export async function logAll({ unlogged }: Pick<RequestTransaction, 'unlogged'>): Promise<Logged[]> {
   const logged: Logged[] = [];
   for (const log of unlogged.splice(0)) logged.push(await log());

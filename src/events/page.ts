@@ -7,11 +7,17 @@ import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
-/** Maximum number of events, and maximum bytes, of one page of events. A slow client processes a page in about a second. */
+/**
+ * Maximum number of events, and maximum bytes, of one page of events. Further events are on the next page. A slow client
+ * processes a page in about a second.
+ */
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 const ROWS_PER_READ = 1_000;
-/** Maximum bytes of one read of the table: several pages, because the read also returns events that do not match the queue. */
+/**
+ * Maximum bytes of one read of the table: several pages, because the read also returns events that do not match the queue.
+ * Further events are read next.
+ */
 const BYTES_PER_READ = 4 * MAX_BYTES;
 /**
  * Number of event ids that the first read of the table covers. A read queries each of the user's channels separately, so a
@@ -34,7 +40,7 @@ const STEP_MS = 100;
  * continues there.
  */
 const LOOKING_MS = 500;
-/** Maximum age, in milliseconds, at which ephemeral events, such as typing, are still sent. */
+/** Maximum age, in milliseconds, at which ephemeral events, such as typing, are still sent. Older ones are skipped. */
 const EPHEMERAL_MS = 60_000;
 
 /** The error for a position below the oldest event that the log still holds. */

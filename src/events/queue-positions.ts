@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import { databaseClock } from '../platform/db/clock.ts';
-import { isDiskFull } from '../platform/db/errors.ts';
+import { isDiskFull, isLockConflict } from '../platform/db/errors.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
 import type { Queue, ReaderEnd } from './queue.ts';
@@ -8,8 +8,8 @@ import type { Queue, ReaderEnd } from './queue.ts';
 /** Time, in milliseconds, after which a queue that is not read is removed from memory, but not from the database. */
 const FORGET_MS = 120_000;
 /**
- * Maximum number of queues whose state is written by one statement. The statement takes a few milliseconds, and other work runs
- * before the next one.
+ * Maximum number of queues whose state is written by one statement. The statement takes a few milliseconds. Further queues are
+ * written by the next statement, and other work runs in between.
  */
 const AT_ONCE = 1_000;
 /** Maximum delay, in milliseconds, before the database contains the time of the last read of a queue that has a reader. */
@@ -90,7 +90,8 @@ export class QueuePositions {
 
   /**
    * Writes positions and times of the last read. If this fails, the queues are marked to be written again. If the disk of the
-   * database is full, only reads which queues this node holds, so that clients can continue to read these queues.
+   * database is full, or the changes of an organization are held, only reads which queues this node holds, so that clients can
+   * continue to read these queues. The queues of an organization whose changes are held do not delay those of others.
    *
    * @returns The ids of the queues that this node still holds.
    */
@@ -112,8 +113,15 @@ export class QueuePositions {
     try {
       return await this.#writeRows(rows);
     } catch (error) {
+      const organizations = Map.groupBy(due.values(), ({ organizationId }) => organizationId);
+      if (isLockConflict(error) && organizations.size > 1) {
+        const written: string[] = [];
+        for (const queues of organizations.values())
+          written.push(...(await this.#writeDue(new Map(queues.map((queue) => [queue.id, queue])), now)));
+        return written;
+      }
       for (const queue of due.values()) queue.dirty = true;
-      if (isDiskFull(error)) return this.#readOurs(due);
+      if (isDiskFull(error) || isLockConflict(error)) return this.#readOurs(due);
       throw error;
     }
   }

@@ -89,6 +89,19 @@ export class QueueRegistry {
   }
 
   /**
+   * Ends the readers of organizations that have moved to another database, and drops their queues here. The other database
+   * contains the same queues.
+   */
+  leave(organizationIds: readonly number[]): void {
+    const away = new Set(organizationIds);
+    for (const queue of this.#queues.values()) {
+      if (!away.has(queue.organizationId)) continue;
+      queue.reader?.end('unavailable');
+      this.#queues.delete(queue.id);
+    }
+  }
+
+  /**
    * Ends all readers and drops all queues, because a new epoch of the log has begun, and the database has ended every queue.
    */
   endEpoch(): void {
@@ -97,8 +110,8 @@ export class QueueRegistry {
   }
 
   /**
-   * Creates a queue for the viewer. If the user then has too many queues, the least recently used one ends. A queue that is
-   * being read ends only if all queues of the user are being read.
+   * Creates a queue for the viewer. If the user then has more queues than the operator's limit (EVENT_QUEUES_PER_USER), the
+   * least recently used one ends. A queue that is being read ends only if all queues of the user are being read.
    *
    * @param id An id that no queue has, from `newQueueId`.
    * @param startId The last id of the log in the snapshot that the client received.
@@ -171,7 +184,8 @@ export class QueueRegistry {
    * Returns the viewer's queue for inspection: the queue in memory, else a copy from the database. The current reader of the
    * queue continues.
    *
-   * @throws BadEventQueueIdError under the same conditions as `open`.
+   * @throws BadEventQueueIdError `unknown` if the viewer has no such queue, `expired` if it has ended, `restored` if it belongs
+   *   to another epoch of the log.
    */
   async look({ viewer }: { readonly viewer: QueueOwner }, queueId: string): Promise<Queue> {
     const held = this.#queues.get(queueId);
@@ -249,7 +263,7 @@ export class QueueRegistry {
   }
 
   /**
-   * Ends the readers on this node whose sessions have expired. If a session was extended after its end was last read, its
+   * Ends the readers on this node whose sessions or API keys have expired. If a session was extended after its end was last read, its
    * reader continues.
    */
   async #endLapsed(): Promise<void> {
@@ -275,6 +289,7 @@ export class QueueRegistry {
     const expired = await this.#app.db.$queryRaw<{ id: string }[]>`
       UPDATE event_queue SET ended_at = ${now}, end_reason = 'expired', options = '{}'
       WHERE ended_at IS NULL AND expires_at <= ${now} - ${milliseconds(EXPIRY_MARGIN_MS)}
+        AND EXISTS (SELECT FROM realm r WHERE r.id = realm_id)
       RETURNING id::text AS id`;
     for (const { id } of expired) this.#drop(id);
     return expired.length;
@@ -299,7 +314,9 @@ export class QueueRegistry {
 }
 
 /** Returns whether a reader authenticated with credentials that were revoked. */
-function isBy({ sessionId }: ReaderAccess, credentials: RevokedCredentials): boolean {
+function isBy({ sessionId, namedKeyId }: ReaderAccess, credentials: RevokedCredentials): boolean {
   if (credentials === 'all') return true;
-  return sessionId === undefined ? credentials === 'key' : credentials !== 'key' && credentials.includes(sessionId);
+  if (credentials === 'key') return sessionId === undefined && namedKeyId === undefined;
+  if ('namedKeys' in credentials) return namedKeyId !== undefined && credentials.namedKeys.includes(namedKeyId);
+  return sessionId !== undefined && credentials.includes(sessionId);
 }

@@ -3,7 +3,10 @@ import { BadEventQueueIdError } from './errors.ts';
 import type { ReadContext } from './log-tail.ts';
 import type { QueueOptions } from './view.ts';
 
-/** Longest time in seconds without a reader after which a queue expires: a week. */
+/**
+ * Longest time without a reader after which a queue can expire, in seconds: a week. If a client requests a longer time, this
+ * time applies.
+ */
 export const MAX_IDLE_SECONDS = 604_800;
 
 /**
@@ -17,9 +20,15 @@ export type ReaderEnd = 'revoked' | 'deleted' | 'stopping' | 'unavailable' | Bad
 export interface ReaderAccess {
   /** Id of the session that authenticated the client. Undefined if an API key did. */
   readonly sessionId: number | undefined;
-  /** Time at which the session ends, in milliseconds since 1970, as last read. Undefined if the credentials do not expire. */
+  /** Id of the named API key that authenticated the client. Undefined for a session and for the default API key of a user. */
+  readonly namedKeyId: number | undefined;
+  /** Time at which the session ends or the API key expires, in milliseconds since 1970, as last read. Undefined if the credentials do not expire. */
   readonly endsAt: number | undefined;
-  /** Returns whether the credentials are still valid. Reads the database, and updates `endsAt`. */
+  /**
+   * Returns whether the credentials are still valid. Reads the database, and updates `endsAt`.
+   *
+   * @throws OrganizationMovedError if the organization has moved to another database.
+   */
   mayStay(): Promise<boolean>;
 }
 

@@ -10,10 +10,15 @@ export interface EventPiece {
   readonly id: number;
   readonly event: RenderedEvent;
   /**
-   * Data from which GraphQL fields are answered without a database read (the event projection): everything in the event that
-   * the viewer can see, even if `event` omits some of it. Undefined unless the event is defined with `facts`.
+   * Data from which event projections (the fields that an event alone provides) are made: everything in the event that the
+   * viewer can see, even if `event` omits some of it. Undefined unless the event is defined with `facts`.
    */
   readonly facts: unknown;
+  /**
+   * User who made the change. Null if the service, the operator of the server or a person who was not signed in made it, for new
+   * messages, and for events that an earlier version logged.
+   */
+  readonly actorId: number | null;
   /** `{"id": …, "type": …, …}`, serialized once for all viewers with the same rendering. */
   readonly json: string;
 }
@@ -38,7 +43,7 @@ interface Made {
 const MAX_RENDERED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
 const MAX_RESULT_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 
-/** A result that a maker, such as a GraphQL operation, computed from a rendered event. */
+/** A result that was computed from a rendered event and is cached with it, such as the result of a GraphQL operation. */
 export interface KeptResult {
   /** Size in bytes. */
   readonly length: number;
@@ -108,13 +113,13 @@ const sizeOf = (pieces: readonly EventPiece[]) =>
   pieces.reduce((sum, { json }) => sum + 2 * json.length + OVERHEAD, OVERHEAD);
 
 function toPieces(
-  { id, type, width }: StoredEvent,
+  { id, type, width, actorId }: StoredEvent,
   events: readonly RenderedEvent[],
   facts: unknown,
 ): readonly EventPiece[] {
   if (events.length > width)
     throw new Error(`Event ${type} was rendered as more events than its ${width} reserved ids`);
-  return events.map((event, i) => pieceOf(id - events.length + 1 + i, event, facts));
+  return events.map((event, i) => pieceOf(id - events.length + 1 + i, event, actorId, facts));
 }
 
 /**
@@ -136,7 +141,9 @@ export function keepResult(piece: EventPiece, maker: object, result: KeptResult)
   results.set(piece, { byMaker, bytes: bytes + added });
 }
 
-/** Returns a copy in memory of its own. A slice of the pool that Node shares among short buffers would keep 64 KiB in memory. */
+/**
+ * Returns a copy in memory of its own. A slice of the pool that Node shares among short buffers would keep 64 KiB in memory.
+ */
 export function inOwnMemory(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(own);
@@ -171,11 +178,11 @@ export const keptRenderings = (): number => made.size;
 
 /** Returns a heartbeat. It is not a row of the log, but has an id like every event. */
 export function heartbeat(id: number): EventPiece {
-  return pieceOf(id, { type: 'heartbeat' });
+  return pieceOf(id, { type: 'heartbeat' }, null);
 }
 
-function pieceOf(id: number, event: RenderedEvent, facts?: unknown): EventPiece {
-  return { id, event, facts, json: JSON.stringify({ id, ...event }) };
+function pieceOf(id: number, event: RenderedEvent, actorId: number | null, facts?: unknown): EventPiece {
+  return { id, event, facts, actorId, json: JSON.stringify({ id, ...event }) };
 }
 
 function isSeveral(rendered: RenderedEvent | readonly RenderedEvent[]): rendered is readonly RenderedEvent[] {

@@ -178,8 +178,8 @@ export class EventStream implements LiveReader, QueueReader {
   /** Sends the events that the client has missed, then waits at the end of the log tail. */
   async #readOn(): Promise<void> {
     while (!this.#over) {
-      // The log tail is requested again for each page: between two pages of a slow client, no reader is attached, and the tail
-      // may drop the recipient.
+      // The log tail is requested again for each page: between two pages of a slow client, no reader is attached, so the tail
+      // may drop the user's roles and subscriptions.
       this.#tail = await this.#app.hub.tail(this.queue.organizationId);
       if (this.#mayBeRevoked) {
         if (!(await this.access.mayStay())) return this.#finish('revoked');

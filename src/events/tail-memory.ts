@@ -1,8 +1,9 @@
 import { shareOfHeap } from '../platform/memory.ts';
 
 /**
- * Maximum share of the heap limit that the counted bytes of all log tails take. Only the JSON text of events is counted, and
- * their objects take up to three times as many bytes. So more than half of the heap remains for requests.
+ * Maximum share of the heap limit that the counted bytes of all log tails take. Beyond it, the tails used least recently drop
+ * their oldest events. Only the JSON text of events is counted, and their objects take up to three times as many bytes. So more
+ * than half of the heap remains for requests.
  */
 const SHARE_OF_HEAP = 1 / 8;
 /** Approximate bytes of an event besides its payload, so that many small events are not undercounted. */
@@ -48,7 +49,7 @@ export class TailMemory {
     this.#held.set(holder, held);
   }
 
-  /** Records the current bytes of a holder. Releases no memory, unlike `makeRoom`. */
+  /** Records the current bytes of a holder. Releases no memory. */
   note(holder: EventHolder, bytes: number): void {
     this.#bytes += bytes - (this.#held.get(holder) ?? 0);
     if (bytes === 0) this.#held.delete(holder);
