@@ -17,14 +17,14 @@ export interface Budget {
 }
 
 /**
- * Maximum work of one comparison, in steps of the search: about 100 ms in the worst case. An ordinary edit takes a thousandth
- * of that.
+ * Maximum work of one comparison, in steps of the search: about 100 ms in the worst case. If it does not suffice, the differing
+ * middle parts of the texts count as replaced. An ordinary edit takes a thousandth of this work.
  */
 export const BUDGET_STEPS = 500_000;
 
 /**
- * Maximum total number of insertions and deletions of units in one element. If there are more, the search for common units
- * ends without a result.
+ * Maximum total number of insertions and deletions of units in one element. If there are more, the differing middle parts of
+ * the element count as replaced.
  */
 const MAX_EDITS = 600;
 

@@ -27,11 +27,14 @@ export interface BareLink {
 
 /** Characters after which a bare link can begin. A bare link can also begin at the start of the text. */
 const BEFORE_LINK = `\\s'"“‘„«”»‹›(,:<\\[{|;،؛—–…•¡¿${EMPHASIS}${UNSPACED}${EMOJI_END}`;
-/** Characters of a domain label, for a character class. Marks are vowels in some scripts, and diacritics of decomposed letters. */
+/**
+ * Characters of a domain label, for a character class. Marks are vowels in some scripts, and diacritics of decomposed letters.
+ */
 const LABEL = '\\p{L}\\p{Mn}\\p{Mc}\\p{N}_-';
 /**
- * A bare link does not begin after an apostrophe in a word: "o'brien@example.com" is one address. Otherwise a text of
- * apostrophes would be read once for each of them.
+ * Matches the first character of a bare link. A bare link does not begin after an apostrophe within a word:
+ * "o'brien@example.com" is one address. Without this rule, a word with many apostrophes would be searched again from each of
+ * them.
  */
 const LINK_START = new RegExp(`(?<![^${BEFORE_LINK}]|[.+${LABEL}]')[\\p{L}\\p{N}_]`, 'gu');
 /**
@@ -69,8 +72,8 @@ const BEFORE_OTHER_SCRIPT = new RegExp(`^[^.@]*[${UNSPACED}](?=[^.@${UNSPACED}])
 const IS_ASCII = /^\p{ASCII}*$/u;
 const BEFORE_UNSPACED = new RegExp(`[^.:@${UNSPACED}](?=[${UNSPACED}])`, 'u');
 /**
- * Matches texts after an `@` that are no domain, so that the text is no email address: a package version ("2.6.11", "next.rc1")
- * an image size ("2x.png"). A top-level domain has only letters, except in Punycode.
+ * Matches a text after an `@` that is not a domain, so that the whole text is not an email address. Examples are a package
+ * version ("2.6.11", "next.rc1") and an image size ("2x.png"). A top-level domain has only letters, except in Punycode.
  */
 const VERSION = /^(?:v?\d+(?:\.\d+)+|\d+x\.)|\.(?:[^.]|(?!xn--)[\p{L}\p{M}]*[^\p{L}\p{M}.][^.]*)$/iu;
 
@@ -145,7 +148,7 @@ class LinkScan {
   #nextWord = -1;
   /** Index after the word that was read last. */
   #wordEnd = -1;
-  /** Index after the words with apostrophes that were read last and that no `@` follows. */
+  /** Index after the words with apostrophes that were read last and are not followed by an `@`. */
   #noAddressBefore = -1;
 
   constructor(text: string) {
@@ -182,7 +185,10 @@ class LinkScan {
     return Math.min(this.#nextWord, this.#protocols[0] ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Returns the index after the word that begins at `start`. Only a word before `@` has apostrophes. */
+  /**
+   * Returns the index after the word that begins at `start`. An apostrophe ends the word, unless the word continues to an `@`:
+   * the first part of an email address can contain apostrophes.
+   */
   #wordEndFrom(start: number): number {
     const text = this.#text;
     const end = endOf(WORD, text, start) ?? start + 1;

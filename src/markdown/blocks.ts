@@ -60,8 +60,8 @@ function quoteIfAny(quote: BlockRule): BlockRule {
 }
 
 /**
- * For each text that is being parsed, the end of the quoted lines that are known to contain only ">": the index of the line
- * after them. So no line is checked twice. The key is the `state.env` of the text.
+ * For each text that is being parsed, the index of the line after the last quoted lines that were found to contain only ">". It
+ * ensures that no line is checked twice. The key is the `state.env` of the text.
  */
 const emptyQuoteEnds = new WeakMap<object, number>();
 
@@ -78,8 +78,8 @@ function hasQuotedText(state: StateBlock, startLine: number, endLine: number): b
 }
 
 /**
- * Maximum number of cells in a table, twice as many as fit into a message. Short rows are padded, so a table can have more
- * cells than its source.
+ * Maximum number of cells in a table, twice as many as fit into a message. A larger table remains text. Short rows are padded,
+ * so a table can have more cells than its source.
  */
 const MAX_CELLS = 10_000;
 

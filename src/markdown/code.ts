@@ -5,12 +5,12 @@ import { languageNamed } from './languages.ts';
 import type { Rendering } from './rendering.ts';
 import { tokenSpans } from './token-spans.ts';
 
-/** Maximum length of highlighted code plus `BASE_LENGTH`, in characters: several pages. Longer code is not highlighted. */
+/** Maximum sum of the length of a block of code and `BASE_LENGTH`, in characters: several pages. Others are not highlighted. */
 const MAX_CODE_LENGTH = 5_000;
 
 /**
- * Maximum work for highlighting all code of a text, in squared characters. The unit is squared because some grammars take
- * quadratic time for text in another language.
+ * Maximum work for highlighting all code of a text, in squared characters. Code beyond it is not highlighted. The unit is
+ * squared because some grammars take quadratic time for text in another language.
  */
 const MAX_WORK = MAX_CODE_LENGTH ** 2;
 /**
@@ -58,7 +58,7 @@ function loadGrammar(grammar: string): HLJSApi {
  * Renders a block of code as HTML.
  *
  * @param word Name of the language, in lower case. "" means the organization's default language. Undefined for indented code,
- * which has no language.
+ *   which has no language.
  */
 export function renderCode(rendering: Rendering, content: string, word: string | undefined): string {
   const code = trimmed(content);

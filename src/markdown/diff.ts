@@ -32,7 +32,7 @@ export const sharedBudget = (): Budget => ({ steps: 4 * BUDGET_STEPS });
  *
  * To get `after`, swap inserted and deleted.
  *
- * @param before HTML that this renderer wrote, like `after`.
+ * @param before HTML that this renderer wrote. The same holds for `after`.
  * @param shared Budget for this comparison and later ones. The work of this comparison is subtracted from it.
  * @returns HTML as well formed as both inputs. The work is bounded for any inputs.
  */

@@ -4,7 +4,7 @@ import { escapeAttribute, escapeTex } from './escape.ts';
 import { type InlineHtml, renderInline } from './inline.ts';
 import { renderTex } from './math.ts';
 import { type Preview, Rendering } from './rendering.ts';
-import type { RenderedMessage } from './types.ts';
+import type { DirectoryUpload, RenderedMessage, RenderOptions } from './types.ts';
 
 /**
  * Renders parsed blocks as HTML. All tags and attributes are written in this file, in code.ts, math.ts or inline.ts, or in code
@@ -142,7 +142,7 @@ class Writer {
     const { html, previews } = this.#inline();
     this.#take();
     if (previews.length === 0) return html;
-    return this.#keepSlot({ without: html, with: `${html}\n${previewsHtml(previews)}\n` });
+    return this.#keepSlot({ without: html, with: `${html}\n${this.#previewsHtml(previews)}\n` });
   }
 
   #quote(): string {
@@ -190,13 +190,17 @@ class Writer {
    */
   #slot({ html, previews, isReplaced }: { html: string; previews: readonly Preview[]; isReplaced: boolean }): string {
     if (previews.length === 0) return html;
-    const images = previewsHtml(previews);
+    const images = this.#previewsHtml(previews);
     return this.#keepSlot({ without: html, with: isReplaced ? images : `${html}\n${images}` });
   }
 
   #keepSlot(slot: Slot): string {
     this.#slots.push(slot);
     return SLOT;
+  }
+
+  #previewsHtml(previews: readonly Preview[]): string {
+    return previews.map((preview) => previewHtml(preview, this.#rendering.options)).join('\n');
   }
 }
 
@@ -210,12 +214,24 @@ function alignment(token: Token): string {
   return side === undefined ? '' : ` style="text-align: ${side};"`;
 }
 
-function previewsHtml(previews: readonly Preview[]): string {
-  return previews.map(previewHtml).join('\n');
-}
-
-function previewHtml({ url, title }: Preview): string {
+function previewHtml({ url, title, upload }: Preview, { imageAddress }: RenderOptions): string {
   const href = escapeAttribute(url);
   const titled = title === undefined ? '' : ` title="${escapeAttribute(title)}"`;
-  return `<div class="message_inline_image"><a href="${href}"${titled}><img src="${href}"></a></div>`;
+  const image = upload?.image ?? null;
+  const source =
+    image === null
+      ? `src="${escapeAttribute(imageAddress?.(url) ?? url)}"`
+      : thumbnailAttributes(image, upload?.mediaType ?? '');
+  return `<div class="message_inline_image"><a href="${href}"${titled}><img ${source}></a></div>`;
+}
+
+/** Returns the attributes of an image that shows the thumbnail of an uploaded file. The size is that of the whole image. */
+function thumbnailAttributes(image: NonNullable<DirectoryUpload['image']>, mediaType: string): string {
+  const { url, width, height, isAnimated } = image;
+  const animated = isAnimated ? ' data-animated="true"' : '';
+  const type = escapeAttribute(mediaType);
+  return (
+    `data-original-dimensions="${width}x${height}" data-original-content-type="${type}"${animated} ` +
+    `src="${escapeAttribute(url)}"`
+  );
 }

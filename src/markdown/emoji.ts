@@ -9,7 +9,7 @@ export interface UnicodeEmoji {
   readonly code: string;
 }
 
-/** Name of the only emoji that the service adds. In the specification of the API, the name of this emoji is a brand. */
+/** Name of the only emoji that is neither a Unicode emoji nor a custom emoji of an organization. */
 export const EXTRA_EMOJI = 'team_chat';
 
 export const EXTRA_EMOJI_URL = `/static/generated/emoji/images/emoji/unicode/${EXTRA_EMOJI}.png`;
@@ -110,7 +110,7 @@ export function emojiWithCode(code: string): { readonly names: readonly string[]
  * Returns the emoji that consists of exactly these characters.
  *
  * @returns Undefined for emoji without a name in the emoji table, such as emoji with a skin tone. Also undefined for a
- * character that is shown as text by default, if U+FE0F is missing.
+ *   character that is shown as text by default, if U+FE0F is missing.
  */
 export function emojiOf(characters: string): UnicodeEmoji | undefined {
   if (!WHOLE.test(characters)) return undefined;
@@ -135,7 +135,7 @@ function codeOf(characters: string): string {
 
 let made: Tables | undefined;
 
-/** Returns the tables of emoji. Loads them on the first call only, because this takes some 20 ms. */
+/** Returns the tables of emoji. Loads them on the first call only, because this takes about 20 ms. */
 function tables(): Tables {
   made ??= makeTables();
   return made;

@@ -1,3 +1,4 @@
+import { type Embed, embedsIn, withoutEmbeds } from './embeds.ts';
 import { withoutEntities } from './entities.ts';
 
 /** A user, a group, or all members of a channel or topic, mentioned in a text. */
@@ -22,29 +23,46 @@ export interface HtmlImage {
   readonly href: string;
   /** Text of the link to the image. Null if the link shows only its URL. */
   readonly title: string | null;
+  /** Address of the thumbnail, and size of the whole image in pixels. Null for an image of another website. */
+  readonly thumbnail: { readonly href: string; readonly width: number; readonly height: number } | null;
+  /**
+   * Address from which an image of another website is loaded. Null for an uploaded file, and in HTML in which such images are
+   * loaded from the website itself.
+   */
+  readonly proxied: string | null;
 }
 
-/** Mentions (each once), links and images of a text, each in the order of the text. */
+/** Mentions (each once), links, images and page previews of a text, each in the order of the text. */
 export interface HtmlParts {
   readonly mentions: readonly Mention[];
   readonly links: readonly HtmlLink[];
   readonly images: readonly HtmlImage[];
+  readonly embeds: readonly Embed[];
 }
 
 const PREVIEW =
-  /<div class="message_inline_image"><a href="([^"]*)"(?: title="([^"]*)")?><img src="[^"]*"><\/a><\/div>/g;
+  /<div class="message_inline_image"><a href="([^"]*)"(?: title="([^"]*)")?><img((?: [a-z-]+="[^"]*")*)><\/a><\/div>/g;
 
 /** Matches the parts of the remaining HTML: the start and end of a link, a mention, an image, another tag, and text. */
 const PART =
   /<a (?:[^>"]|"[^"]*")*?href="(?<href>[^"]*)"[^>]*>|(?<end><\/a>)|<span class="(?<mention>(?:user-mention|user-group-mention|topic-mention)[^"]*)"(?: data-user(?:-group)?-id="(?<id>\d+|\*)")?>|<img alt="(?<alt>[^"]*)"[^>]*>|<(?:[^"'>]|"[^"]*"|'[^']*')*>|(?<text>[^<]+)/g;
 
-/** Returns the mentions, links and images in HTML that this renderer wrote. The work is linear in the length of the HTML. */
+/** Returns the mentions, links, images and page previews in HTML that this renderer wrote. The work is linear in the length of the HTML. */
 export function partsOf(html: string): HtmlParts {
   const images: HtmlImage[] = [];
-  const rest = html.replace(PREVIEW, (_, href: string, title: string | undefined) => {
-    images.push({ href: withoutEntities(href), title: title === undefined ? null : withoutEntities(title) });
-    return '';
-  });
+  const embeds = embedsIn(html);
+  const rest = (embeds.length === 0 ? html : withoutEmbeds(html)).replace(
+    PREVIEW,
+    (_, href: string, title: string | undefined, attributes: string) => {
+      images.push({
+        href: withoutEntities(href),
+        title: title === undefined ? null : withoutEntities(title),
+        thumbnail: thumbnailIn(attributes),
+        proxied: proxiedIn(attributes, href),
+      });
+      return '';
+    },
+  );
   const mentions = new Map<string, Mention>();
   const links: HtmlLink[] = [];
   let link: { href: string; text: string } | undefined;
@@ -57,7 +75,19 @@ export function partsOf(html: string): HtmlParts {
     } else if (link !== undefined) link.text += withoutEntities(text ?? alt ?? '');
     if (mention !== undefined) addMention(mentions, mention.split(' '), id);
   }
-  return { mentions: [...mentions.values()], links, images };
+  return { mentions: [...mentions.values()], links, images, embeds };
+}
+
+function thumbnailIn(attributes: string): HtmlImage['thumbnail'] {
+  const [, width, height] = / data-original-dimensions="(\d+)x(\d+)"/.exec(attributes) ?? [];
+  const [, source] = / src="([^"]*)"/.exec(attributes) ?? [];
+  if (width === undefined || source === undefined) return null;
+  return { href: withoutEntities(source), width: Number(width), height: Number(height) };
+}
+
+function proxiedIn(attributes: string, href: string): string | null {
+  const [, source] = /^ src="([^"]*)"$/.exec(attributes) ?? [];
+  return source === undefined || source === href ? null : withoutEntities(source);
 }
 
 function addMention(mentions: Map<string, Mention>, classes: readonly string[], id: string | undefined): void {

@@ -68,7 +68,10 @@ interface OpenElement {
   readonly name: string;
   readonly start: number;
   readonly contentStart: number;
-  /** Content that was read so far. Undefined within an element that is compared as a whole. */
+  /**
+   * The units of the element that were read so far. Undefined for an element that is compared as a whole, which is not split
+   * into units.
+   */
   readonly content: Building | undefined;
 }
 

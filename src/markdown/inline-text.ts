@@ -26,7 +26,7 @@ const indexOf = (placeholder: string) =>
  * Function that finds the constructs of one kind in a text and replaces each by a placeholder.
  *
  * @param next Index of the following pass in the list of passes. The content of a construct that this pass finds is processed
- * only by that pass and the passes after it.
+ *   only by that pass and the passes after it.
  */
 export type Pass = (inline: Inline, text: string, next: number) => string;
 
@@ -58,8 +58,8 @@ export class Inline {
   }
 
   /**
-   * Like `keep`, but for a construct whose HTML depends only on its source. Constructs with the same source share one
-   * placeholder, for example a thousand occurrences of one emoji.
+   * Stores a construct whose HTML depends only on its source, and returns the placeholder that replaces it in the text.
+   * Constructs with the same source share one placeholder, for example a thousand occurrences of one emoji.
    *
    * @param html Renders the construct. Called only for its first occurrence.
    */

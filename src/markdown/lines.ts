@@ -1,6 +1,9 @@
 import type { StateBlock } from 'markdown-it';
 
-/** Minimum indentation of the content of a list item relative to its marker, in columns. */
+/**
+ * Minimum indentation of the content of a list item relative to its marker, in columns. A further block that is indented less
+ * does not belong to the item.
+ */
 export const ITEM_INDENT = 2;
 
 /**

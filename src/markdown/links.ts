@@ -15,6 +15,9 @@ const SCHEMES: ReadonlySet<string> = new Set(
 /** Matches the URL of an image on a website. */
 const IMAGE_URL = /^https?:\/\/[^/?#]+\/[^?#]*\.(?:bmp|gif|jpe|jpeg|jpg|png|webp)(?:[?#]|$)/i;
 
+/** Maximum length of the URL of an image that is shown, in characters. Longer URLs stay links. */
+const MAX_IMAGE_URL = 2_048;
+
 /** Replaces links of the form `[text](url "title")` in a text by placeholders of their HTML. */
 export function links(inline: Inline, text: string): string {
   if (!text.includes('](')) return text;
@@ -99,8 +102,12 @@ function recordLink(
   url: string,
   { title, bare }: { title: string | undefined; bare: string | undefined },
 ) {
-  inline.rendering.hasLink = true;
-  if (IMAGE_URL.test(url) && inline.rendering.claimPreview(url)) inline.previews.push({ url, title, bare });
+  const { rendering } = inline;
+  rendering.hasLink = true;
+  const upload = rendering.directory?.upload?.(url);
+  if (upload !== undefined) rendering.attachmentIds.add(upload.id);
+  const isImage = upload === undefined ? url.length <= MAX_IMAGE_URL && IMAGE_URL.test(url) : upload.image !== null;
+  if (isImage && rendering.claimPreview(url, upload !== undefined)) inline.previews.push({ url, title, bare, upload });
 }
 
 /** Replaces bare website and email addresses in a text by placeholders of links. */

@@ -3,7 +3,10 @@ import type { KatexOptions } from 'katex';
 import type { Inline } from './inline-text.ts';
 import type { Rendering } from './rendering.ts';
 
-/** Maximum length of a formula, in characters: enough for a long derivation. The work grows faster than the length. */
+/**
+ * Maximum length of a formula, in characters: enough for a long derivation. Longer formulas are shown as source. The work grows
+ * faster than the length.
+ */
 const MAX_FORMULA_LENGTH = 2_000;
 
 /**
@@ -13,8 +16,8 @@ const MAX_FORMULA_LENGTH = 2_000;
 const CELL_LENGTH = 5;
 
 /**
- * Maximum work for all formulas of a text. A formula counts as (length + `BASE_LENGTH`)². The limit is enough for four of the
- * longest formulas, or for some 1,500 formulas of a few characters.
+ * Maximum work for all formulas of a text. A formula counts as (length + `BASE_LENGTH`)². Formulas beyond the limit are shown
+ * as source. The limit is enough for four of the longest formulas, or for about 1,500 formulas of a few characters.
  */
 const MAX_WORK = 4 * MAX_FORMULA_LENGTH ** 2;
 /** Number of characters that is added to the length of each formula. It stands for the fixed work of rendering a formula. */
@@ -44,7 +47,7 @@ const OPTIONS: KatexOptions = {
   strict: 'ignore',
   trust: false,
   output: 'htmlAndMathml',
-  /** Maximum of the sizes that a formula can specify, in em. */
+  /** Maximum of the sizes that a formula can specify, in em. Larger sizes are reduced to it. */
   maxSize: 20,
 };
 
@@ -54,7 +57,7 @@ interface Tex {
 
 let tex: Tex | undefined;
 
-/** Loads the engine that renders formulas. The first call takes some 30 ms. */
+/** Loads the engine that renders formulas. The first call takes about 30 ms. */
 export function loadTex(): Tex {
   tex ??= createRequire(import.meta.url)('katex') as Tex;
   return tex;
@@ -84,7 +87,7 @@ export function mathSpans(inline: Inline, text: string): string {
  *
  * @param isDisplay Whether the formula is a block of its own and not part of a line.
  * @returns Undefined if the formula is invalid, uses a forbidden command or a large horizontal offset, or exceeds a limit. Also
- * undefined if the rendering does not render formulas (`isPlain`).
+ *   undefined if the rendering does not render formulas (`isPlain`).
  */
 export function renderTex(
   { spent, isPlain }: Rendering,

@@ -17,7 +17,10 @@ const GROUP_START = '@(_?)\\*(?=[^*\\n]+\\*)';
 const GROUP_MENTION = new RegExp(MENTION_START + GROUP_START, 'gu');
 const GROUP_ANYWHERE = new RegExp(GROUP_START, 'gu');
 
-/** Like `GROUP_START`, but the name of the group can also begin with an asterisk. */
+/**
+ * Matches the start of a mention of a group, even if the name of the group begins with an asterisk: `@*` or, for a silent
+ * mention, `@_*`.
+ */
 const STARRED_START = '@(_?)\\*';
 const STARRED_MENTION = new RegExp(MENTION_START + STARRED_START, 'gu');
 const STARRED_ANYWHERE = new RegExp(STARRED_START, 'gu');
@@ -30,8 +33,8 @@ const USER_MENTION_HERE = /@_?\*\*([^*\n]+)\*\*/uy;
 const STARRED_NAME = /^\*|\*$|\*\*/;
 
 /**
- * Limits on names in group mentions: maximum length in characters, and maximum number of asterisks that are tried as the end of
- * a name.
+ * Maximum length, in characters, of a name in a group mention, and maximum number of asterisks that are tried as its end. Names
+ * beyond these limits are not found.
  */
 const GROUP_NAME = { characters: 100, stars: 6 };
 
@@ -61,7 +64,7 @@ export interface StarredMention extends GroupMention {
  * Finds the parts of a text that may mention a group, except groups whose names match `STARRED_NAME`.
  *
  * @param options `isBlock` is true if the text is the text of one block. In a whole source, characters of block syntax can
- * precede a mention.
+ *   precede a mention.
  */
 export function groupMentionsIn(text: string, { isBlock }: { isBlock: boolean }): GroupMention[] {
   return [...text.matchAll(isBlock ? GROUP_MENTION : GROUP_ANYWHERE)].map(({ index, 0: { length }, 1: underscore }) => {
@@ -75,8 +78,9 @@ export function groupMentionsIn(text: string, { isBlock }: { isBlock: boolean })
  * Finds the parts of a text that may mention a group whose name matches `STARRED_NAME`. The possible names in the result also
  * include names that do not match `STARRED_NAME`.
  *
- * @param options `isBlock` as for `groupMentionsIn`. `isMention` returns whether `@**name**` mentions a user, a channel or a
- * topic. The text is then left out. If it is absent, no text is left out.
+ * @param options `isBlock` is true if the text is the text of one block. In a whole source, characters of block syntax can
+ *   precede a mention. `isMention` returns whether `@**name**` mentions a user, a channel or a topic. Parts for which it
+ *   returns true are left out of the result. If it is absent, no part is left out.
  */
 export function starredMentionsIn(
   text: string,
@@ -128,7 +132,7 @@ export interface NamedUser {
   readonly id: number | undefined;
 }
 
-/** Maximum user id in the database. */
+/** Maximum user id in the database. Text with a larger number counts as a name. */
 const MAX_USER_ID = 2_147_483_647;
 
 /** Parses the text between the asterisks of a mention: "Full Name", "Full Name|31" or "|31". */

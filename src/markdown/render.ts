@@ -16,12 +16,16 @@ export class UnrenderableError extends Error {
   }
 }
 
-/** Maximum length of the HTML of a message, in characters: 100 times the maximum length of its source. */
+/**
+ * Maximum length of the HTML of a message, in characters: 100 times the maximum length of its source. A message with longer
+ * HTML is refused with UnrenderableError.
+ */
 const MAX_HTML_LENGTH = 1_000_000;
 
 /**
- * Time limit of rendering, in milliseconds. It is well below the 5 s after which clients time out, because the process serves
- * no other request while it renders.
+ * Time limit of rendering, in milliseconds. After it, the text is rendered again without highlighting and formulas, then as
+ * plain text. The limit is well below the 5 s after which clients time out, because the process serves no other request while
+ * it renders.
  */
 const RENDER_MS = 1_000;
 
@@ -54,7 +58,7 @@ export function renderMessage(source: string, directory: Directory, options: Ren
  * Renders Flavored Markdown that is not a message, such as a description. Mentions and links to channels stay text.
  *
  * @returns Block elements joined by newlines. "" for an empty source.
- * @throws UnrenderableError under the conditions of `renderMessage`.
+ * @throws UnrenderableError if the HTML is longer than 1,000,000 characters, or the renderer fails.
  */
 export function renderMarkdown(source: string): string {
   return render(source, undefined, {}).html;
@@ -88,7 +92,7 @@ export function topicLinks(topic: string): TopicLink[] {
 /**
  * Renders a text without any construct, like most messages. The text contains no reference to look up in a directory.
  *
- * @returns The same as `renderMessage`. Undefined if the text may contain a construct.
+ * @returns The HTML and the properties of the message. Undefined if the text may contain a construct.
  */
 export function renderPlain(
   text: string,
@@ -156,4 +160,5 @@ const NO_PROPERTIES = {
   hasLink: false,
   hasImage: false,
   hasAttachment: false,
+  attachmentIds: [],
 } satisfies Omit<RenderedMessage, 'html'>;

@@ -1,4 +1,4 @@
-import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
+import type { Directory, DirectoryUpload, RenderedMessage, RenderOptions } from './types.ts';
 
 /** Maximum number of image previews in a text. If there are more images, none is shown. */
 const MAX_PREVIEWS = 24;
@@ -13,6 +13,8 @@ export interface Preview {
    * text, without link syntax).
    */
   readonly bare: string | undefined;
+  /** Thumbnail of the image. Undefined for an image of another website. */
+  readonly upload: DirectoryUpload | undefined;
 }
 
 /** State of the rendering of one text: its inputs, its results so far, and the work done so far. */
@@ -28,6 +30,7 @@ export class Rendering {
   channelWildcard = false;
   topicWildcard = false;
   hasLink = false;
+  readonly attachmentIds = new Set<number>();
   quoteDepth = 0;
   readonly #previewed = new Set<string>();
 
@@ -44,10 +47,11 @@ export class Rendering {
 
   /**
    * Returns whether the current link shows a preview of the image at `url`, and counts that preview. Each image is shown once,
-   * at its first link outside of a quote. False if previews are disabled.
+   * at its first link outside of a quote. False if previews of images of websites are disabled, and the image is one.
    */
-  claimPreview(url: string): boolean {
-    if (!this.options.imagePreviews || this.isQuote || this.#previewed.has(url)) return false;
+  claimPreview(url: string, isUpload = false): boolean {
+    if ((this.options.imageAddress === undefined && !isUpload) || this.isQuote || this.#previewed.has(url))
+      return false;
     this.#previewed.add(url);
     return true;
   }
@@ -66,7 +70,8 @@ export class Rendering {
       topicWildcard: this.topicWildcard,
       hasLink: this.hasLink,
       hasImage: this.hasPreviews,
-      hasAttachment: false,
+      hasAttachment: this.attachmentIds.size > 0,
+      attachmentIds: [...this.attachmentIds],
     };
   }
 }

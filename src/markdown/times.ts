@@ -1,7 +1,7 @@
 import { escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
 
-/** Matches `<time:T>`, in which T has at most 100 characters. */
+/** Matches `<time:T>`, in which T has at most 100 characters. A longer T remains text. */
 const TIME = /<time:([^>\n]{1,100})>/g;
 
 /** Replaces `<time:T>` in a text by placeholders of times. Clients show a time in the time zone of the reader. */

@@ -13,6 +13,19 @@ export interface DirectoryGroup {
   readonly isActive: boolean;
 }
 
+/** An uploaded file to which a text links. */
+export interface DirectoryUpload {
+  readonly id: number;
+  readonly mediaType: string;
+  /** Thumbnail of the file and the size of the whole image in pixels. Null if the file has no thumbnail. */
+  readonly image: {
+    readonly url: string;
+    readonly width: number;
+    readonly height: number;
+    readonly isAnimated: boolean;
+  } | null;
+}
+
 /**
  * Functions that look up the users, groups, channels, messages and custom emoji to which a text refers. They return only what
  * the author of the text can see.
@@ -41,6 +54,11 @@ export interface Directory {
   latestMessageId(channelId: number, topic: string): number | undefined;
   /** Returns an active custom emoji of the organization by its name. Undefined if there is none. */
   customEmoji(name: string): { readonly url: string } | undefined;
+  /**
+   * Returns the uploaded file at a URL, if the author can read it. Undefined for other URLs. Absent if the text has no address of
+   * an uploaded file.
+   */
+  readonly upload?: (url: string) => DirectoryUpload | undefined;
 }
 
 /** Options for rendering a text. */
@@ -49,8 +67,11 @@ export interface RenderOptions {
   readonly translateEmoticons?: boolean;
   /** Language of fenced code that names none. "" if such code has no language. */
   readonly defaultCodeLanguage?: string;
-  /** Whether linked images are shown below the block that links them. */
-  readonly imagePreviews?: boolean;
+  /**
+   * Returns the address from which a linked image of another website is loaded. The image is shown below the block that links
+   * it. Absent if such images are not shown.
+   */
+  readonly imageAddress?: (url: string) => string;
   /** Time limit of each attempt to render the text, in milliseconds. Default: 1,000. @see renderMessage */
   readonly milliseconds?: number;
 }
@@ -67,6 +88,8 @@ export interface RenderedMessage {
   readonly hasLink: boolean;
   /** Whether the HTML contains previews of linked images. */
   readonly hasImage: boolean;
-  /** Whether the text refers to an uploaded file. Always false, because uploads are not supported. */
+  /** Whether the text links to an uploaded file that its author can read. */
   readonly hasAttachment: boolean;
+  /** Ids of the uploaded files to which the text links. */
+  readonly attachmentIds: readonly number[];
 }
