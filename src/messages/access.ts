@@ -34,16 +34,17 @@ export const isMessageId = (id: number): boolean => Number.isSafeInteger(id) && 
  * `OFFSET 0` makes the planner look up the user's membership or subscription by its key. Otherwise the planner might read the
  * user's rows in all organizations.
  *
+ * @param organizationId Organization of the message and the user.
  * @param userId User id, or SQL for a column with user ids.
  */
-export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
+export function receivedBy(organizationId: number, userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(m.sender_id = ${userId} OR CASE
     WHEN m.conversation_id IS NOT NULL THEN EXISTS (
       SELECT FROM conversation_member cm
-      WHERE cm.realm_id = m.realm_id AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id OFFSET 0)
+      WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id OFFSET 0)
     ELSE EXISTS (
       SELECT FROM subscription_period p
-      WHERE p.realm_id = m.realm_id AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id
+      WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id
         AND p.began_message_id < m.id AND (p.ended_message_id IS NULL OR m.id <= p.ended_message_id) OFFSET 0)
     END)`;
 }
@@ -61,8 +62,8 @@ export async function accessMessage({ app, work, viewer }: Ctx, messageId: numbe
 /**
  * Reads a message that the viewer can read and whose channel is not archived. All changes of a message use this check first.
  *
- * @throws NotFoundError if the message does not exist, cannot be read, or is in an archived channel. The error is identical
- * in all three cases, so that it does not reveal whether the message exists.
+ * @throws NotFoundError if the message does not exist, cannot be read, or is in an archived channel. The error is identical in
+ *   all three cases, so that it does not reveal whether the message exists.
  */
 export async function accessMessageToChange(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
@@ -75,7 +76,11 @@ export async function accessMessageToChange(
   return found.message;
 }
 
-/** Reads a message like `accessMessage`, but through the given client, so that the read can be part of a transaction. */
+/**
+ * Reads a message that the viewer can read, through the given client, so that the read can be part of a transaction.
+ *
+ * @throws NotFoundError if the message does not exist or the viewer cannot read it. The error is identical in both cases.
+ */
 export async function accessMessageIn(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
   viewer: MessageReader,
@@ -120,7 +125,7 @@ export async function findMessage(
     db,
     Prisma.sql`
     SELECT ${PLACED}, s.active AS "isSubscribed"
-    FROM ${PLACES} LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.user_id = ${id}
+    FROM ${PLACES} LEFT JOIN subscription s ON s.realm_id = ${organization.id} AND s.channel_id = m.channel_id AND s.user_id = ${id}
     WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} ${lock}`,
   );
   return row === undefined ? undefined : { message: placedIn(row), isSubscribed: row['isSubscribed'] === true };
@@ -145,9 +150,17 @@ export async function readableMessages(ctx: Ctx, messageIds: readonly number[]):
  *
  * @param readers Users of one organization.
  */
-export async function readableByEach(
+export const readableByEach = (
   { app, work: { db } }: WorkCtx,
   readers: readonly MessageReader[],
+  messageIds: readonly number[],
+): Promise<Map<number, Map<number, PlacedMessage>>> => readableIn(db, app, readers, messageIds);
+
+/** Finds the messages that each reader can read, like `readableByEach`, through the given client. */
+export async function readableIn(
+  db: Pick<Tx, 'userGroup' | '$queryRaw'>,
+  app: Pick<WorkCtx['app'], 'now'>,
+  readers: readonly Pick<MessageReader, 'id' | 'role' | 'organization' | 'user'>[],
   messageIds: readonly number[],
 ): Promise<Map<number, Map<number, PlacedMessage>>> {
   const ids = [...new Set(messageIds)].filter(isMessageId);
@@ -159,7 +172,7 @@ export async function readableByEach(
     Prisma.sql`
     SELECT ${PLACED}, ARRAY(
       SELECT s.user_id FROM subscription s
-      WHERE s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
+      WHERE s.realm_id = ${organizationId} AND s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
     FROM ${PLACES} WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[])`,
   );
   const found = rows.map((row) => ({ message: placedIn(row), subscribers: new Set(row.subscribers) }));
@@ -201,7 +214,7 @@ async function receivedOf(
     db,
     Prisma.sql`
     SELECT reader.id AS reader, m.id FROM message m, unnest(${readerIds}::int[]) AS reader(id)
-    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(Prisma.sql`reader.id`)}`,
+    WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(organizationId, Prisma.sql`reader.id`)}`,
   );
   return new Set(rows.map(({ reader, id }) => `${reader} ${id}`));
 }
@@ -239,7 +252,7 @@ export async function hasReceived(
   const rows = await readRows<unknown>(
     db,
     Prisma.sql`
-    SELECT 1 FROM message m WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} AND ${receivedBy(id)}`,
+    SELECT 1 FROM message m WHERE m.realm_id = ${organization.id} AND m.id = ${messageId} AND ${receivedBy(organization.id, id)}`,
   );
   return rows.length > 0;
 }

@@ -39,7 +39,7 @@ export interface MovedMessages {
  * The caller must have locked the subscriptions of the channel.
  *
  * @param actorId Id of the user who makes the change. This user is a recipient even without a subscription. In a channel
- * without protected history, the caller must have checked that this user can read the channel. Undefined: none.
+ *   without protected history, the caller must have checked that this user can read the channel. Undefined: none.
  * @see src/events/README.md#the-log
  */
 export async function recipientsOf(
@@ -52,7 +52,7 @@ export async function recipientsOf(
   if (channel === null) return [{ audience: users(conversation?.memberIds ?? []), ids }];
   const actor = actorId === undefined ? [] : [actorId];
   if (hasProtectedHistory(channel)) {
-    const subscribers = await subscriberIds(tx, channel.id);
+    const subscribers = await subscriberIds(tx, channel);
     return byIds(await readReceipts(tx, organization.id, ids, [...new Set([...subscribers, ...actor])]));
   }
   const involved = channel.inviteOnly ? [] : await involvedUsersOf(tx, organization.id, channel.id, ids);
@@ -87,7 +87,7 @@ export async function recipientsOfMove(
     };
   }
   const involved = await involvedUsersOf(tx, organization.id, from.id, ids);
-  const notified = new Set([...(await subscriberIds(tx, from.id)), ...(from.inviteOnly ? [] : involved)]);
+  const notified = new Set([...(await subscriberIds(tx, from)), ...(from.inviteOnly ? [] : involved)]);
   const others = new Set([...involved, actorId]);
   const readers = new Set(await userIdsReading(tx, organization, to, [...new Set([...notified, ...others])], now));
   const people = { notified, others, readers };
@@ -127,7 +127,7 @@ async function guardedMove(
   { from, to, ids }: MovedMessages,
   { notified, others, readers }: People,
 ): Promise<MoveRecipients> {
-  const arrived = new Set(await subscriberIds(tx, to.id));
+  const arrived = new Set(await subscriberIds(tx, to));
   const userIds = [...new Set([...notified, ...others, ...arrived])];
   const received = await readReceipts(tx, organizationId, ids, userIds);
   const [moved, gone] = [new Map<number, readonly number[]>(), new Map<number, readonly number[]>()];
@@ -170,9 +170,12 @@ function byIds(idsOf: ReadonlyMap<number, readonly number[]>): RecipientGroup[] 
   });
 }
 
-async function subscriberIds(tx: Tx, channelId: number): Promise<number[]> {
+async function subscriberIds(
+  tx: Tx,
+  { organizationId, id }: Pick<Channel, 'organizationId' | 'id'>,
+): Promise<number[]> {
   const rows = await tx.$queryRaw<{ user_id: number }[]>`
-    SELECT user_id FROM subscription WHERE channel_id = ${channelId} AND active`;
+    SELECT user_id FROM subscription WHERE realm_id = ${organizationId} AND channel_id = ${id} AND active`;
   return rows.map(({ user_id }) => user_id);
 }
 
@@ -190,7 +193,9 @@ async function involvedUsersOf(
     WITH concerned AS (
       SELECT m.id, m.sender_id, m.sent_channel_id FROM message m
       WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...ids]}::bigint[])
-    ), present AS (SELECT user_id FROM subscription WHERE channel_id = ${channelId} AND active)
+    ), present AS (
+      SELECT user_id FROM subscription WHERE realm_id = ${organizationId} AND channel_id = ${channelId} AND active
+    )
     SELECT u.id FROM user_account u
     WHERE u.realm_id = ${organizationId} AND u.role < ${GUEST} AND NOT u.is_system
       AND u.id NOT IN (SELECT user_id FROM present) AND u.id IN (
@@ -198,7 +203,8 @@ async function involvedUsersOf(
         UNION SELECT um.user_id FROM concerned c JOIN user_message um ON um.realm_id = ${organizationId} AND um.message_id = c.id
         UNION SELECT r.user_id FROM concerned c JOIN reaction r ON r.realm_id = ${organizationId} AND r.message_id = c.id
         UNION SELECT p.user_id FROM subscription_period p
-          WHERE p.channel_id IN (SELECT sent_channel_id FROM concerned) AND p.user_id NOT IN (SELECT user_id FROM present)
+          WHERE p.realm_id = ${organizationId} AND p.channel_id IN (SELECT sent_channel_id FROM concerned)
+            AND p.user_id NOT IN (SELECT user_id FROM present)
             AND EXISTS (
               SELECT FROM concerned c WHERE c.sent_channel_id = p.channel_id AND p.began_message_id < c.id
                 AND (p.ended_message_id IS NULL OR c.id <= p.ended_message_id)))`;

@@ -94,7 +94,7 @@ export async function countInChannels(
           FROM unnest(${listOf('int', idsOf(some))}) AS wanted(id)`,
         );
   const rows = await Promise.all([
-    count(open, anyIn(page)),
+    count(open, anyIn(organizationId, page)),
     count(guarded, receivedIn({ organizationId, userId }, page)),
   ]);
   const counts = new Map(rows.flat().map(({ id, count: found }) => [id, found]));
@@ -107,7 +107,7 @@ const openPages = new BatchedReads<OpenPage, readonly Message[]>(
     const [one] = wanted;
     if (one === undefined) return [];
     const ids = [...new Set(wanted.map(({ channelId }) => channelId))];
-    const rows = await readPages(db, organizationId, ids, one.page, anyIn(one.page));
+    const rows = await readPages(db, organizationId, ids, one.page, anyIn(organizationId, one.page));
     const byChannel = Map.groupBy(rows, ({ channelId }) => channelId);
     return wanted.map(({ channelId }) => byChannel.get(channelId) ?? []);
   },
@@ -141,8 +141,8 @@ const first = ({ newestFirst, limit }: MessagePage): Prisma.Sql =>
 const within = ({ above, below }: MessagePage): Prisma.Sql =>
   Prisma.sql`m.id > ${above}::bigint AND m.id < ${below}::bigint`;
 
-const anyIn = (page: MessagePage): Prisma.Sql =>
-  Prisma.sql`SELECT m.id FROM message m WHERE m.channel_id = wanted.id AND ${within(page)} ${first(page)}`;
+const anyIn = (organizationId: number, page: MessagePage): Prisma.Sql => Prisma.sql`
+  SELECT m.id FROM message m WHERE m.realm_id = ${organizationId} AND m.channel_id = wanted.id AND ${within(page)} ${first(page)}`;
 
 /**
  * Builds the query of the messages in the channel `wanted.id` that the user received. The query is equivalent to `receivedBy`
@@ -158,18 +158,20 @@ const receivedIn = (
 ): Prisma.Sql => Prisma.sql`
   SELECT sent.id FROM subscription_period p CROSS JOIN LATERAL (
     SELECT m.id FROM message m
-    WHERE m.channel_id = wanted.id AND m.sent_channel_id = m.channel_id AND ${within(page)}
+    WHERE m.realm_id = ${organizationId} AND m.channel_id = wanted.id AND m.sent_channel_id = m.channel_id AND ${within(page)}
       AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
     ${first(page)}
   ) AS sent
   WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = wanted.id
   UNION
   (SELECT m.id FROM message m
-    WHERE m.channel_id = wanted.id AND m.sender_id = ${userId} AND ${within(page)} ${first(page)})
+    WHERE m.realm_id = ${organizationId} AND m.channel_id = wanted.id AND m.sender_id = ${userId}
+      AND ${within(page)} ${first(page)})
   UNION
   SELECT moved.id FROM subscription_period p CROSS JOIN LATERAL (
     SELECT m.id, m.channel_id FROM message m
-    WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${within(page)}
+    WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+      AND ${within(page)}
       AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
     OFFSET 0
   ) AS moved

@@ -8,7 +8,7 @@ const unreadCounts = {
   unreadMentionCount: ofReader((id: number) => (counts) => counts.mentionsIn(conversationRecipientId(id))),
 };
 
-/** Event projection of a conversation (GraphQL fields that the event alone can answer), without the members. */
+/** Event projection (the fields that an event alone provides) of a conversation: its id and unread counts. */
 export const conversationReference = new EventProjection<number>(
   'DirectConversation',
   { idOf: (id) => id },
@@ -17,7 +17,7 @@ export const conversationReference = new EventProjection<number>(
 
 const conversationIdOf = ({ recipientId }: Pick<MessageEventSnapshot, 'recipientId'>) => Math.floor(recipientId / 2);
 
-/** Event projection of the conversation to which a message was just sent. */
+/** Event projection of the conversation to which a message was just sent: its id, members and unread counts. */
 export const writtenConversation = new EventProjection<Pick<MessageEventSnapshot, 'recipientId' | 'members'>>(
   'DirectConversation',
   { idOf: conversationIdOf },

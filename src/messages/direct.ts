@@ -17,7 +17,10 @@ export type Recipients = { readonly userIds: readonly number[] } | { readonly em
 /** Name of the parameter with the recipients: `to` over REST, a field of `to` in GraphQL. */
 export const RECIPIENTS = 'to["direct"]';
 
-/** Maximum number of members of a conversation. The index of conversations by members supports at most this number. */
+/**
+ * Maximum number of members of a conversation. A message to more members is refused with `ValidationError`. The index of
+ * conversations by members supports at most this number.
+ */
 const MAX_MEMBERS = 250;
 
 type DirectMessageDb = Pick<Tx, 'user' | 'userGroup' | 'conversation' | '$queryRaw'>;

@@ -1,5 +1,6 @@
 import { organizationSetting } from '../access/organization-settings.ts';
 import type { Message, Organization } from '../generated/prisma/client.ts';
+import { withoutEmbeds } from '../markdown/embeds.ts';
 import type { StoredEdit } from './stored-edits.ts';
 import { shownTopic, type WireEdit } from './wire.ts';
 
@@ -10,7 +11,7 @@ export interface EditableState {
   readonly channelId: number | null;
   /** Content as flavored Markdown. */
   readonly content: string;
-  /** Content as HTML. */
+  /** Content as HTML, without previews of pages. */
   readonly renderedContent: string;
 }
 
@@ -37,7 +38,7 @@ export const historyPolicy = (organization: Pick<Organization, 'settings'>): 'al
  * changed only the content are omitted.
  *
  * @param edits All edits of the message, in any order. If `edits` were read without HTML, every state in the result has the
- * HTML of the current version.
+ *   HTML of the current version.
  */
 export function historySteps(
   message: Pick<Message, 'topic' | 'channelId' | 'content' | 'renderedContent'>,
@@ -46,14 +47,14 @@ export function historySteps(
 ): HistoryStep[] {
   if (policy === 'none') return [];
   const { topic, channelId, content, renderedContent } = message;
-  let after: EditableState = { topic, channelId, content, renderedContent };
+  let after: EditableState = { topic, channelId, content, renderedContent: withoutEmbeds(renderedContent) };
   const steps: HistoryStep[] = [];
   for (const edit of edits.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
     const before = {
       topic: edit.prevTopic ?? after.topic,
       channelId: edit.prevChannelId ?? after.channelId,
       content: edit.prevContent ?? after.content,
-      renderedContent: edit.prevRenderedContent ?? after.renderedContent,
+      renderedContent: withoutEmbeds(edit.prevRenderedContent ?? after.renderedContent),
     };
     const { editorId, editedAt } = edit;
     const shows = {

@@ -5,8 +5,7 @@ import { namedUser, userProjection, userReference } from '../people/event-projec
 import { writtenConversation } from './conversation-projections.ts';
 import type { ProjectedReacted } from './reactions/events.ts';
 import type { ReactionGroup, SeenReaction, SeenReactions } from './reactions/groups.ts';
-import type { NamedTopic } from './topic-ids.ts';
-import { namedTopic, topicReference } from './topic-projections.ts';
+import { topicReference, type WrittenTopic, writtenTopic } from './topic-projections.ts';
 import { isFlag, type MessageEventSnapshot, toWireFlags, type UserFlags } from './wire.ts';
 
 /** Data of a message in an event, with the flags of the viewer for this message. */
@@ -15,7 +14,10 @@ export interface ProjectedMessage {
   readonly flags: UserFlags;
 }
 
-/** Event projection of a message (fields computed from the event alone), for events that contain only the message's id. */
+/**
+ * Event projection (the fields that an event alone provides) of a message, for events that contain only the message's id: `id`
+ * and `databaseId`.
+ */
 export const messageReference = referenceProjection('Message');
 
 const idOf = ({ message }: { readonly message: { readonly id: number } }) => message.id;
@@ -39,18 +41,21 @@ interface MessageProjection extends Pick<ProjectedMessage, 'flags'> {
   readonly message: Omit<MessageEventSnapshot, 'content' | 'renderedContent' | 'members'>;
 }
 
-const topicOf = ({ message: { channel, topic } }: MessageProjection): NamedTopic | null =>
-  channel === null ? null : { channelId: channel.id, name: topic };
+const topicOf = ({ message: { id, channel, topic } }: MessageProjection): WrittenTopic | null =>
+  channel === null ? null : { channelId: channel.id, name: topic, messageId: id };
 
 const nothing = () => null;
 
-/** Event projection of a message that was just sent: the GraphQL fields that are computed from the event alone. */
+/**
+ * Event projection of a message that was just sent: all fields of the message itself, and its sender, channel, topic and
+ * conversation.
+ */
 export const sentMessage = new EventProjection<ProjectedMessage>(
   'Message',
   { idOf },
   {
     ...commonFields,
-    topic: { projection: namedTopic, of: topicOf },
+    topic: { projection: writtenTopic, of: topicOf },
     participants: { projection: namedUser, of: ({ message }) => (message.channel === null ? message.members : null) },
     directConversation: {
       projection: writtenConversation,
@@ -99,7 +104,7 @@ interface Reacted {
   readonly reactions?: SeenReactions | null | undefined;
 }
 
-/** Event projection of a message after a reaction was added or removed. Contains all reactions to the message. */
+/** Event projection of a message after a reaction was added or removed: `id`, `databaseId`, and all reactions to it. */
 export const reactedMessage = new EventProjection<ProjectedReacted>(
   'Message',
   { idOf: ({ id }) => id },
@@ -131,12 +136,15 @@ const edited = {
 const editedMessage = new EventProjection<ProjectedEdit>('Message', { idOf }, { ...edited, ...reacted });
 
 /**
- * Event projection of an edited message, for events that contain no reactions. An event contains none if the message has too
- * many reactions, or if an earlier version of the server logged the event.
+ * Event projection of an edited message without its reactions, for events that do not contain them. An event contains none if
+ * the message has too many reactions, or if an earlier version of the server logged the event.
  */
 const editedWithoutReactions = new EventProjection<ProjectedEdit>('Message', { idOf }, edited);
 
-/** Returns the event projection of a message whose content was edited. It includes the reactions if the event contains them. */
+/**
+ * Returns the event projection of a message whose content was edited: its fields as edited, and its reactions if the event
+ * contains them.
+ */
 export const editProjection = ({ reactions }: Reacted): EventProjection<ProjectedEdit> =>
   reactions == null ? editedWithoutReactions : editedMessage;
 
@@ -164,18 +172,19 @@ const lastMovedAt = { lastMovedAt: ({ at }: ProjectedMove) => new Date(at) };
 
 const identity = { idOf: ({ id }: ProjectedMove) => id };
 
-/** Event projection of a moved message: its new channel and topic, and the time of the move. */
+/** Event projection of a moved message: `id`, `databaseId`, its new channel and topic, and the time of the move. */
 export const movedMessage = new EventProjection('Message', identity, { ...place, ...topicName, ...lastMovedAt });
 
 /**
- * Event projection of a moved message without its topic name. Used if the moved messages spell the name differently (letter
- * case, Unicode form), because one projection applies to all of them.
+ * Event projection of a moved message: `id`, `databaseId`, its new channel, and the time of the move, but not the name of its
+ * topic. Used if the moved messages spell the name differently (letter case, Unicode form), because one projection applies to
+ * all of them.
  */
 export const movedMessageWithoutName = new EventProjection('Message', identity, { ...place, ...lastMovedAt });
 
 /**
- * Event projection of a message whose topic was resolved or unresolved. It has no `lastMovedAt`, because resolving does not
- * count as a move.
+ * Event projection of a message whose topic was resolved or unresolved: `id`, `databaseId`, channel and topic. It has no
+ * `lastMovedAt`, because resolving does not count as a move.
  */
 export const resolvedMessage = new EventProjection('Message', identity, { ...place, ...topicName });
 
@@ -187,8 +196,8 @@ const FIELD_OF: Readonly<Record<string, string>> = { read: 'viewerHasRead', star
 const flagProjections = new Map<string, EventProjection<number>>();
 
 /**
- * Returns the event projection of a message after a flag of the viewer was set or removed. The input of the projection is the
- * message id.
+ * Returns the event projection of a message after a flag of the viewer was set or removed: `id`, `databaseId`, and the field
+ * that shows the flag. The input of the projection is the message id.
  */
 export function flaggedMessage(flag: string, isSet: boolean): EventProjection<number> {
   const key = `${flag} ${isSet}`;

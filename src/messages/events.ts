@@ -44,8 +44,8 @@ function flagsFor(payload: SentPayload, userId: number, isRecipient: boolean): U
 }
 
 /**
- * Returns the flags of the message for one user, as event projections show them. If the user did not receive the message, the
- * flags include `read` and `historical`.
+ * Returns the flags of the message for one user, as the data of the event for GraphQL contains them. If the user did not
+ * receive the message, the flags include `read` and `historical`.
  */
 const knownFlags = (payload: SentPayload, { userId, isRecipient }: EventView): UserFlags =>
   isRecipient ? flagsFor(payload, userId, true) : { ...flagsFor(payload, userId, false), read: true, historical: true };

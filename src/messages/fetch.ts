@@ -31,7 +31,7 @@ export interface FetchedMessage {
   readonly lastEditedAt: Date | null;
   /** Time of the last move. Null if the message was never moved. */
   readonly lastMovedAt: Date | null;
-  /** Highlighted content and topic. Undefined if the narrow has no search. */
+  /** Highlighted content and topic. Undefined if the narrow (message filter) has no search. */
   readonly match: Match | undefined;
 }
 
@@ -47,8 +47,10 @@ export interface FetchedPage extends Omit<Selection, 'ids'> {
  * Reads the messages of a narrow around an anchor for the viewer. Returns fewer messages than requested if the response would
  * become too large. The number of queries does not depend on the number of messages.
  *
- * @throws BadNarrowError under the conditions of `compileNarrow`.
- * @throws ValidationError under the conditions of `selectIds`.
+ * @throws BadNarrowError if an operator or operand is invalid, a term names something that does not exist or that the viewer
+ *   cannot see, or two terms exclude each other.
+ * @throws ValidationError if more than 5000 messages are requested, if the anchor is excluded although messages on both sides
+ *   of it are requested, or if an operand has a null byte or more than 10,000 characters.
  */
 export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], range: Range): Promise<FetchedPage> {
   const narrow = await compileNarrow(ctx, terms);
@@ -61,7 +63,8 @@ export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], rang
  * Reads messages by id for the viewer, ascending by id. Omits ids that do not exist, that the viewer cannot read, or that are
  * outside the narrow.
  *
- * @throws BadNarrowError under the conditions of `compileNarrow`.
+ * @throws BadNarrowError if an operator or operand is invalid, a term names something that does not exist or that the viewer
+ *   cannot see, or two terms exclude each other.
  * @throws ValidationError for more than 5000 ids, or if the messages exceed the size of a response.
  */
 export async function fetchByIds(
@@ -94,7 +97,8 @@ export async function fetchMessage(ctx: Ctx, messageId: number): Promise<Fetched
  * Finds the messages with the given ids that match a narrow. Returns their content and topic by message id, with search matches
  * highlighted.
  *
- * @throws BadNarrowError under the conditions of `compileNarrow`.
+ * @throws BadNarrowError if an operator or operand is invalid, a term names something that does not exist or that the viewer
+ *   cannot see, or two terms exclude each other.
  * @throws ValidationError for more than 5000 ids.
  */
 export async function matchNarrow(

@@ -11,24 +11,16 @@ import type { UserFlags } from './wire.ts';
  */
 export const SENT_RECIPIENT = Prisma.sql`COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)`;
 
-/** Builds the SQL condition that the user has read the message `m`. Valid only if the user received the message. */
-export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`COALESCE(
-    (SELECT x.is_read FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id),
-    (m.sender_id = ${userId} AND m.read_by_sender) OR m.id <= COALESCE(
-      (SELECT r.read_through FROM read_mark r WHERE r.realm_id = m.realm_id AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0))`;
-}
-
 /**
  * Builds the SQL condition that the message `m` is unread for the user, whether or not they received it. A message that was
  * not received counts as read, unless the user marked it unread in the channel's history.
  */
-export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
+export function isUnreadBy(organizationId: number, userId: number | Prisma.Sql): Prisma.Sql {
   return unreadFrom(userId, {
-    isRead: Prisma.sql`(SELECT x.is_read FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id)`,
+    isRead: Prisma.sql`(SELECT x.is_read FROM read_exception x WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = m.id)`,
     readThrough: Prisma.sql`
-      (SELECT r.read_through FROM read_mark r WHERE r.realm_id = m.realm_id AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT})`,
-    received: receivedBy(userId),
+      (SELECT r.read_through FROM read_mark r WHERE r.realm_id = ${organizationId} AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT})`,
+    received: receivedBy(organizationId, userId),
   });
 }
 
@@ -144,7 +136,7 @@ export async function readFlagsOfEach(
     LEFT JOIN LATERAL (
       SELECT r.read_through FROM read_mark r
       WHERE r.realm_id = ${organizationId} AND r.user_id = wanted.user_id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
-    CROSS JOIN LATERAL (SELECT ${receivedBy(user)} AS so OFFSET 0) AS received`,
+    CROSS JOIN LATERAL (SELECT ${receivedBy(organizationId, user)} AS so OFFSET 0) AS received`,
   );
   const flags = new Array<UserFlags | undefined>(wanted.length).fill(undefined);
   for (const { place, bits: sum } of rows) flags[place - 1] = FLAGS_BY_BITS[sum];

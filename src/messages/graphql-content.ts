@@ -56,6 +56,10 @@ const MessageLink = builder.objectRef<Link>('MessageLink').implement({
 interface Image {
   readonly url: string;
   readonly title: string | null;
+  readonly thumbnailUrl: string | null;
+  readonly proxiedUrl: string | null;
+  readonly width: number | null;
+  readonly height: number | null;
 }
 
 const MessageImage = builder.objectRef<Image>('MessageImage').implement({
@@ -66,12 +70,55 @@ const MessageImage = builder.objectRef<Image>('MessageImage').implement({
       nullable: true,
       description: 'Text of the link to the image. Null if the link shows only its URL.',
     }),
+    thumbnailUrl: t.exposeString('thumbnailUrl', {
+      nullable: true,
+      description: 'Absolute URL of a reduced image. Null for an image of another website.',
+    }),
+    proxiedUrl: t.exposeString('proxiedUrl', {
+      nullable: true,
+      description:
+        'Absolute URL from which clients load an image of another website: an address of this service, so that the website does ' +
+        'not receive the network addresses of readers. No credentials are needed. Null for uploaded files and for content that ' +
+        'an earlier version rendered.',
+    }),
+    width: t.exposeInt('width', {
+      nullable: true,
+      description: 'Width of the whole image in pixels. Null for an image of another website.',
+    }),
+    height: t.exposeInt('height', {
+      nullable: true,
+      description: 'Height of the whole image in pixels. Null for an image of another website.',
+    }),
+  }),
+});
+
+interface Preview {
+  readonly url: string;
+  readonly title: string;
+  readonly description: string;
+  readonly imageUrl: string | null;
+}
+
+const LinkPreview = builder.objectRef<Preview>('LinkPreview').implement({
+  description:
+    'A preview of a web page to which a message links. The title and the description are written by the page.',
+  fields: (t) => ({
+    url: t.exposeString('url', { description: 'Absolute URL of the page, as in the message.' }),
+    title: t.exposeString('title', { description: 'Title of the page, at most 200 characters.' }),
+    description: t.exposeString('description', {
+      description: 'Description of the page, at most 500 characters. "" if the page has none.',
+    }),
+    imageUrl: t.exposeString('imageUrl', {
+      nullable: true,
+      description:
+        'Absolute URL of an image of the page, at an address of this service that needs no credentials. Null if the page has none.',
+    }),
   }),
 });
 
 const parsed = new WeakMap<object, HtmlParts>();
 
-/** Returns the mentions, links and images of a message. Its HTML is parsed once for all fields. */
+/** Returns the mentions, links, images and page previews of a message. Its HTML is parsed once for all fields. */
 function partsIn(message: Pick<MessageRow, 'renderedContent'>): HtmlParts {
   const parts = parsed.get(message) ?? partsOf(message.renderedContent);
   parsed.set(message, parts);
@@ -90,8 +137,8 @@ builder.prismaObjectFields(Message, (t) => ({
   mentions: t.field({
     type: [MessageMention],
     description:
-      'Mentions in the content, each user, group, channel and topic once, in the order of the text. At most as many as fit ' +
-      'into 10,000 characters.',
+      'Mentions in the content, each user, group, channel and topic once, in the order of the text. The length of the ' +
+      'content, at most 10,000 characters, limits their number.',
     // Estimate: few messages mention more than 3 users. The users of a page of messages are loaded in one batch.
     complexity: { field: 1, multiplier: 3 },
     resolve: (message) => partsIn(message).mentions,
@@ -99,8 +146,8 @@ builder.prismaObjectFields(Message, (t) => ({
   links: t.field({
     type: [MessageLink],
     description:
-      'Links in the content, in the order of the text. Includes links to channels, topics and messages. At most as many as ' +
-      'fit into 10,000 characters. A link that is shown as an image only is in `images`.',
+      'Links in the content, in the order of the text. Includes links to channels, topics and messages. The length of ' +
+      'the content, at most 10,000 characters, limits their number. A link that is shown as an image only is in `images`.',
     resolve: (message, _args, ctx) =>
       partsIn(message).links.map(({ text, href }) => ({ text: messageTexts(ctx).taken(text), url: urlIn(ctx, href) })),
   }),
@@ -108,6 +155,27 @@ builder.prismaObjectFields(Message, (t) => ({
     type: [MessageImage],
     description: 'Images to which the content links and that are shown below it, in the order of the text. At most 24.',
     resolve: (message, _args, ctx) =>
-      partsIn(message).images.map(({ href, title }) => ({ title, url: urlIn(ctx, href) })),
+      partsIn(message).images.map(({ href, title, thumbnail, proxied }) => ({
+        title,
+        url: urlIn(ctx, href),
+        thumbnailUrl: thumbnail === null ? null : urlIn(ctx, thumbnail.href),
+        proxiedUrl: proxied === null ? null : urlIn(ctx, proxied),
+        width: thumbnail?.width ?? null,
+        height: thumbnail?.height ?? null,
+      })),
+  }),
+  linkPreviews: t.field({
+    type: [LinkPreview],
+    description:
+      'Previews of web pages to which the content links, in the order of the text. At most 24. They are added shortly after ' +
+      'the message was sent or edited, with a MessageUpdatedEvent whose `isRenderingOnly` is true, if the organization has ' +
+      'enabled `inline_url_embed_preview`. Messages of bots have none.',
+    resolve: (message, _args, ctx) =>
+      partsIn(message).embeds.map(({ url, title, description, image }) => ({
+        url: urlIn(ctx, url),
+        title: messageTexts(ctx).taken(title),
+        description: messageTexts(ctx).taken(description),
+        imageUrl: image === null ? null : urlIn(ctx, image),
+      })),
   }),
 }));

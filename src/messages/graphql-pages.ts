@@ -53,7 +53,7 @@ export const MessageAnchor = builder.inputType('MessageAnchor', {
     messageId: t.id({
       ...refersTo('Message'),
       required: false,
-      description: 'Id of a message that the viewer can read. It need not match the narrow.',
+      description: 'Id of a message that the viewer can read. It need not match the filter (`narrow`).',
     }),
     sentAt: t.field({
       type: 'DateTime',
@@ -81,7 +81,10 @@ export async function anchorIn(
   return place ?? sentAt ?? date ?? Number((await accessMessage(ctx, messageId)).id);
 }
 
-/** Maximum number of messages on one side of an anchor, the same as the maximum page size. */
+/**
+ * Maximum number of messages on one side of an anchor, the same as the maximum page size. Larger counts are refused with
+ * `ValidationError`.
+ */
 const MAX_SIDE = MAX_PAGE_SIZE;
 
 /** Arguments of a timeline: a connection of messages, which runs from old to new. */
@@ -137,8 +140,12 @@ function sidesOf({ countBefore, countAfter }: TimelineArguments): { readonly bef
   return { before: side('countBefore', countBefore), after: side('countAfter', countAfter) };
 }
 
-/** Additional complexity of a page around an anchor of a list that is otherwise batched with the lists of other objects. */
+/**
+ * Additional complexity (cost in the limit on GraphQL operations) of a page around an anchor, in a list that is otherwise
+ * batched with the lists of other objects.
+ */
 export const ANCHOR_COST = 10;
+export const ANCHOR_COSTS = `The field adds ${ANCHOR_COST} to \`RateLimit.cost\`.`;
 
 /**
  * Returns the complexity of a timeline.
@@ -184,7 +191,7 @@ export const NEWEST_COUNTED: MessagePage = {
   ...{ newestFirst: true, limit: MAX_COUNT },
 };
 
-/** Counts the messages of a narrow (message filter): at most `MAX_COUNT`. */
+/** Counts the messages of a narrow (message filter). If there are more than `MAX_COUNT`, returns `MAX_COUNT`. */
 async function countInNarrow(ctx: GraphQLContext, narrow: CompiledNarrow): Promise<number> {
   return (await selectPage(signedIn(ctx), narrow, NEWEST_COUNTED)).length;
 }
@@ -195,7 +202,13 @@ export const narrowIn = (
   input: typeof MessageNarrow.$inferInput,
 ): (() => Promise<CompiledNarrow>) => once(async () => compileNarrow(signedIn(ctx), termsIn(input)));
 
-/** Reads a page like `timelinePage`, without the number of all messages. */
+/**
+ * Reads a page of a timeline without the number of all messages: around an anchor, after or before a cursor, or at an end.
+ *
+ * @throws NotFoundError if the anchor is a message that the viewer cannot read.
+ * @throws ValidationError if an anchor has `first` or `last` but neither `countBefore` nor `countAfter`, or if one of these
+ *   counts is out of range or given without an anchor.
+ */
 async function uncountedPage(
   ctx: GraphQLContext,
   { narrow, read }: TimelineSource,
@@ -223,7 +236,7 @@ builder.queryField('messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: `Messages that match the narrow, or all that the viewer received. ${TIMELINE}`,
+      description: `Messages that match a filter (\`narrow\`), by default all that the viewer received. ${TIMELINE}`,
       args: {
         narrow: t.arg({
           type: MessageNarrow,
@@ -277,7 +290,7 @@ builder.prismaObjectField(Channel, 'messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: `Messages of the channel that the viewer can read. ${TIMELINE} The field adds ${ANCHOR_COST} to the cost.`,
+      description: `Messages of the channel that the viewer can read. ${TIMELINE} ${ANCHOR_COSTS}`,
       args: timelineArgs(t),
       complexity: (args) => timelineComplexity(args, ANCHOR_COST),
       resolve: ({ id: channelId }, args, ctx) => {

@@ -88,7 +88,7 @@ export const Message = builder.prismaNode('Message', {
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Channel of the message. Null for a direct message, and if the viewer cannot see the channel.',
+      description: 'Channel of the message. Null for a direct message, or if the viewer cannot see the channel.',
       resolve: byKeyIfAny(visibleChannels, ({ channelId }) => channelId),
     }),
     topicName: t.exposeString('topic', {
@@ -96,7 +96,9 @@ export const Message = builder.prismaNode('Message', {
     }),
     topicLinks: t.field({
       type: [TopicLinkType],
-      description: 'Links in the name of the topic, in order. At most as many as fit into 60 characters.',
+      description:
+        'Links in the name of the topic, in the order of the text. The length of the name, at most 60 characters, limits ' +
+        'their number.',
       resolve: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
     }),
     participants: t.field({
@@ -158,7 +160,7 @@ const MessageRef = builder.inputType('MessageRef', {
     id: t.id({ ...refersTo('Message'), required: false, description: 'The `id` of the message.' }),
     url: t.string({
       required: false,
-      description: "The `url` of the message, also one from before a move, or only its fragment, '#narrow/…/near/…'.",
+      description: "The `url` of the message, or only its fragment, '#narrow/…/near/…'. Still valid after a move.",
     }),
   }),
 });

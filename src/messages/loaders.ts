@@ -71,10 +71,13 @@ export const channelMessages = sharedLoads<number, MessagePage, readonly number[
 
 const keysIn = (wanted: readonly RequestedKey<number>[]) => [...new Set(wanted.map(({ key }) => key))];
 
-/** Maximum number of messages of a list that are counted. */
+/** Maximum number of messages of a list that are counted. A longer list is reported to have this many. */
 export const MAX_COUNT = 1_000;
 
-/** Loads the number of messages of a channel that the viewer can read: at most `MAX_COUNT`. */
+/**
+ * Loads the number of messages of a channel that the viewer can read. If there are more than `MAX_COUNT`, the result is
+ * `MAX_COUNT`.
+ */
 export const channelMessageCounts = perOperation(
   (ctx) =>
     new DataLoader<number, number>(async (ids) => {

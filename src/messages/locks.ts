@@ -93,7 +93,7 @@ async function readable(tx: Tx, userId: number, { organizationId, channel }: Pla
   if (channel === null || !hasProtectedHistory(channel) || ids.length === 1) return ids.map(Number);
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
     SELECT m.id FROM message m WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...ids]}::bigint[])
-      AND ${receivedBy(userId)} ORDER BY m.id`;
+      AND ${receivedBy(organizationId, userId)} ORDER BY m.id`;
   return rows.map(({ id }) => Number(id));
 }
 

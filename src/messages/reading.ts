@@ -74,7 +74,7 @@ export async function readingRights(ctx: Ctx, within?: NamedChannel): Promise<Re
   );
   const among = (some: typeof channels) => Prisma.sql`c.id = ANY(${some.map(({ id }) => id)}::int[])`;
   const isOpen = isGuest(role) ? Prisma.sql`c.is_web_public` : Prisma.sql`(NOT c.invite_only OR c.is_web_public)`;
-  const received = receivedBy(userId);
+  const received = receivedBy(organization.id, userId);
   return {
     organizationId: organization.id,
     userId,
@@ -82,7 +82,7 @@ export async function readingRights(ctx: Ctx, within?: NamedChannel): Promise<Re
     mayRead: Prisma.sql`CASE
       WHEN m.conversation_id IS NOT NULL THEN EXISTS (
         SELECT FROM conversation_member cm
-        WHERE cm.realm_id = m.realm_id AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id OFFSET 0)
+        WHERE cm.realm_id = ${organization.id} AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id OFFSET 0)
       ELSE EXISTS (
         SELECT FROM channel c WHERE c.id = m.channel_id AND c.realm_id = ${organization.id}
           AND (${isOpen} OR ${among(shared)} OR (${among(guarded)} AND ${received})))

@@ -24,7 +24,7 @@ export const postMessage = endpoint({
   equivalents: ['sendMessage'],
   summary: 'Send a message',
   description: 'Sends a message to a topic of a channel, or to one or more users.',
-  rendersFacts: true,
+  rendersStoredData: true,
   params: {
     type: text(z.enum(MESSAGE_TYPES), { description: '"private" is an alias of "direct", and "stream" of "channel".' }),
     to: text(z.string(), {
@@ -247,6 +247,7 @@ export const postRender = endpoint({
   path: '/messages/render',
   auth: 'basic',
   equivalents: ['renderMessage'],
+  scope: 'read',
   summary: 'Render a message without sending it',
   params: { content: text(z.string(), { description: 'Flavored Markdown. Truncated to 10,000 characters.' }) },
   reply: { rendered: z.string() },

@@ -3,8 +3,8 @@ import type { Message } from '../generated/prisma/client.ts';
 import { MAX_PAGE_BYTES, tooLarge } from './reply-size.ts';
 
 /**
- * Maximum total length of the message texts that one operation loads in pages, in UTF-16 code units. The texts that the
- * operation returns have the same limit.
+ * Maximum total length of the message texts that one operation loads in pages, in UTF-16 code units. Beyond it, further pages
+ * are refused with `ValidationError`. The texts that the operation returns have the same limit.
  */
 const MAX_LENGTH = 2 * MAX_PAGE_BYTES;
 

@@ -116,9 +116,10 @@ export const ownPolicy = (ctx: GraphQLContext, { channelId, name }: TopicKey): P
 
 const policiesByText = acrossReaders<string, TopicPolicy>((wanted) => {
   const topics = wanted.map(({ ctx, key }) => ({
-    ...{ organizationId: ctx.organizationId, userId: ctx.viewer.id, channelId: Number(key.slice(0, key.indexOf(' '))) },
+    ...{ userId: ctx.viewer.id, channelId: Number(key.slice(0, key.indexOf(' '))) },
     topic: key.slice(key.indexOf(' ') + 1),
   }));
   const [first] = wanted;
-  return first === undefined ? Promise.resolve([]) : readPolicies(first.ctx.work.db, topics);
+  if (first === undefined) return Promise.resolve([]);
+  return readPolicies(first.ctx.work.db, first.ctx.organizationId, topics);
 });

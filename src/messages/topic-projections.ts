@@ -1,4 +1,4 @@
-import { EventProjection, type ProjectedFields } from '../api/graphql/schema/event-projections.ts';
+import { EventProjection, type ProjectedFields, referenceProjection } from '../api/graphql/schema/event-projections.ts';
 import type { ReaderValue } from '../api/graphql/schema/reader-values.ts';
 import { isResolved } from '../channels/topic-name.ts';
 import { topicKey } from '../contract/topic-key.ts';
@@ -8,8 +8,8 @@ import { type NamedTopic, topicId } from './topic-ids.ts';
 import { channelRecipientId } from './wire.ts';
 
 /**
- * Returns a reader field: its value is taken from the unread counts of each reader, in events that show the topic (see
- * `scopeOf`).
+ * Returns a reader field (a field whose value differs between the recipients of an event): its value is taken from the unread
+ * counts of each reader, in events that show the topic (see `scopeOf`).
  */
 export const ofTopic = (of: (counts: ReaderCounts, recipientId: number, key: string) => ReaderValue) =>
   ofReader(({ channelId, name }: NamedTopic) => {
@@ -17,9 +17,9 @@ export const ofTopic = (of: (counts: ReaderCounts, recipientId: number, key: str
     return (counts: ReaderCounts) => of(counts, recipientId, key);
   });
 
-/** Creates an event projection of a topic with its unread counts and further fields. */
-export const countedTopic = (fields: ProjectedFields<NamedTopic>) =>
-  new EventProjection<NamedTopic>(
+/** Creates an event projection (the fields that an event alone provides) of a topic: its id, its unread counts and `fields`. */
+export const countedTopic = <T extends NamedTopic = NamedTopic>(fields: ProjectedFields<T>) =>
+  new EventProjection<T>(
     'Topic',
     { idOf: topicId },
     {
@@ -29,17 +29,25 @@ export const countedTopic = (fields: ProjectedFields<NamedTopic>) =>
     },
   );
 
-/** Fields that are computed from the name of a topic. The last message of the topic has this name. */
+/** Fields that are computed from the name of a topic, which must be spelled as in the last message of the topic. */
 export const BY_NAME: ProjectedFields<NamedTopic> = {
   name: ({ name }) => name,
   isResolved: ({ name }) => isResolved(name),
 };
 
+/** A topic, with the message that was just sent to it and is its last one. */
+export interface WrittenTopic extends NamedTopic {
+  readonly messageId: number;
+}
+
 /** Event projection (fields computed from the event alone) of a topic to which a message was just sent. */
-export const namedTopic = countedTopic(BY_NAME);
+export const writtenTopic = countedTopic<WrittenTopic>({
+  ...BY_NAME,
+  lastMessage: { projection: referenceProjection('Message'), of: ({ messageId }) => messageId },
+});
 
 /**
- * Event projection of a topic without its name, for events whose message may not be the last of the topic. A topic is shown
- * with the name in its last message, which can differ in letter case or Unicode form.
+ * Event projection of a topic, for events whose message may not be the last of the topic: its id and unread counts. It has no
+ * name, because a topic is shown with the name in its last message, which can differ in letter case or Unicode form.
  */
 export const topicReference = countedTopic({});

@@ -14,8 +14,8 @@ const TopicName = builder.inputType('TopicNameInput', {
     channel: t.field({ type: ChannelRef, description: 'Channel of the topic.' }),
     name: t.string({
       description:
-        'Name of the topic. Case and Unicode normalization form do not matter. "" for the empty topic. A message is sent to ' +
-        'the first 60 characters.',
+        'Name of the topic. Case and Unicode normalization form do not matter. "" for the empty topic. In the target of a ' +
+        'message, a longer name is truncated to 60 characters.',
     }),
   }),
 });
@@ -36,8 +36,8 @@ export const TopicRef = builder.inputType('TopicRef', {
 type Ref = typeof TopicRef.$inferInput;
 
 /**
- * Returns the error for the id of a topic that does not exist or that the viewer cannot read. Both cases have the same error, so
- * that clients cannot find out which topics exist.
+ * Returns the error for the id of a topic that does not exist or that the viewer cannot read. Both cases have the same error,
+ * so that clients cannot find out which topics exist.
  */
 const invalidTopic = (): NotFoundError => new NotFoundError('Invalid topic', { type: 'Topic', parameter: 'topic' });
 
@@ -48,8 +48,8 @@ export interface GivenTopic {
 }
 
 /**
- * Returns the channel and name of a topic in an input without reading the topic. If the input has an id, the name is the key in
- * it, and malformed ids name a channel that does not exist.
+ * Returns the channel and name of a topic in an input without reading the topic. If the input has an id, the name in the result
+ * is the topic key that the id contains. For a malformed id, the channel in the result does not exist.
  */
 export function givenTopic({ id, named }: Ref): GivenTopic {
   if (named !== undefined) return named;

@@ -28,7 +28,7 @@ builder.node(DirectConversation, {
       resolve: ({ memberIds }, _args, ctx) => nodesOf(ctx, 'User', memberIds),
     }),
     url: t.string({
-      description: 'Absolute URL at which the page of the organization opens the conversation.',
+      description: "Absolute URL that opens the conversation in the organization's web client.",
       resolve: ({ memberIds }, _args, ctx) => pageUrl(signedIn(ctx), directAddress(memberIds)),
     }),
     lastMessage: t.field({
@@ -67,8 +67,8 @@ builder.prismaObjectField(Message, 'directConversation', (t) =>
 builder.prismaObjectField(Message, 'url', (t) =>
   t.string({
     description:
-      'Absolute URL at which the page of the organization opens the message, among the others of its topic or ' +
-      'conversation. Also leads to the message after it was moved.',
+      "Absolute URL that opens the message in the organization's web client, among the others of its topic or conversation. " +
+      'Also leads to the message after it was moved.',
     resolve: async (message, _args, ctx) => pageUrl(signedIn(ctx), await addressOf(ctx, message)),
   }),
 );

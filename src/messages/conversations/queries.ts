@@ -1,6 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { inOrder, isWithin, type Keyset } from '../../platform/db/keyset.ts';
+import { inOrder, isWithin, type Keyset, type SortColumn } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
 
@@ -30,9 +30,9 @@ interface ConversationRow {
 }
 
 const ID = Prisma.sql`v.id`;
-const KEYS: Readonly<Record<ConversationField, Prisma.Sql>> = {
-  lastMessage: Prisma.sql`last.id`,
-  id: Prisma.sql`v.id::bigint`,
+const COLUMNS: Readonly<Record<ConversationField, SortColumn>> = {
+  lastMessage: { key: Prisma.sql`last.id` },
+  id: { key: Prisma.sql`v.id::bigint` },
 };
 
 /** Ids of the user whose conversations are listed, and of their organization. */
@@ -50,18 +50,19 @@ export async function readConversations(
   { organizationId, userId }: Participant,
   { field, ids, ...page }: ConversationPage,
 ): Promise<Conversation[]> {
-  const key = KEYS[field];
+  const column = COLUMNS[field];
   const rows = await readRows<ConversationRow>(
     db,
     Prisma.sql`
     SELECT v.id, v.member_ids, last.id AS last_id FROM conversation_member cm
     JOIN conversation v ON v.realm_id = cm.realm_id AND v.id = cm.conversation_id
     CROSS JOIN LATERAL (
-      SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1
+      SELECT m.id FROM message m
+      WHERE m.realm_id = ${organizationId} AND m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1
     ) AS last
-    WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} AND ${isWithin(page, key, ID)}
+    WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} AND ${isWithin(page, column, ID)}
       AND (${ids === undefined} OR cm.conversation_id = ANY(${[...(ids ?? [])]}::int[]))
-    ORDER BY ${inOrder(page, key, ID)} LIMIT ${page.limit}::bigint`,
+    ORDER BY ${inOrder(page, column, ID)} LIMIT ${page.limit}::bigint`,
   );
   return rows.map((row) => ({ id: row.id, memberIds: row.member_ids, lastId: Number(row.last_id) }));
 }
@@ -73,7 +74,7 @@ export async function countConversations(db: SqlClient, { organizationId, userId
     Prisma.sql`
     SELECT count(*) FROM conversation_member cm
     WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} AND EXISTS (
-      SELECT FROM message m WHERE m.conversation_id = cm.conversation_id)`,
+      SELECT FROM message m WHERE m.realm_id = ${organizationId} AND m.conversation_id = cm.conversation_id)`,
   );
   return Number(row?.count ?? 0);
 }

@@ -31,8 +31,8 @@ const channelOf = ({ type, to }: Addressed): number | null => (type === 'stream'
 const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [...to] : []);
 
 /**
- * Event projection of a draft: the GraphQL fields that are computed from the event alone. Excludes the channel, because the
- * author may no longer be able to see the channel.
+ * Event projection (the fields that an event alone provides) of a draft: all fields except the channel, which the author may no
+ * longer be able to see.
  */
 const draftProjection = new EventProjection<ProjectedDraft>(
   'Draft',
@@ -190,7 +190,7 @@ eventType(
       ...projectedFromEvent(draftProjection),
     }),
   }),
-  { description: 'The user saved drafts.' },
+  { description: 'The user saved drafts.', outdates: ['drafts'] },
 );
 
 eventType(
@@ -219,5 +219,5 @@ eventType<{ draft_id: number }>(
       resolve: ({ event }) => event.draft_id,
     }),
   }),
-  { description: 'The user deleted or sent a draft.' },
+  { description: 'The user deleted or sent a draft.', outdates: ['drafts'] },
 );

@@ -6,11 +6,14 @@ import type { Tx } from '../../platform/db/client.ts';
 import { draftUpdated } from './events.ts';
 
 /**
- * Maximum number of drafts that are moved with a topic. Each moved draft causes an event. Other changes of the organization
- * wait until all of these events are logged.
+ * Maximum number of drafts that are moved with a topic. The drafts that were edited last are moved; others keep the old topic.
+ * Each moved draft causes an event. Other changes of the organization wait until all of these events are logged.
  */
 const MAX_DRAFTS = 1_000;
-/** Maximum number of one author's drafts that are moved with a topic. The drafts that were edited last are moved. */
+/**
+ * Maximum number of one author's drafts that are moved with a topic. The drafts that were edited last are moved; others keep
+ * the old topic.
+ */
 const MAX_OF_AUTHOR = 20;
 
 /** Old and new location of a topic whose messages were all moved. Both topic names were normalized by `topicNamed`. */
@@ -32,12 +35,12 @@ export async function moveTopicDrafts(
   { from, to, oldTopic, topic }: DraftMove,
 ): Promise<void> {
   const inTopic = Prisma.sql`
-    realm_id = ${organization.id} AND type = 'stream' AND "to"[1] = ${from.id} AND topic_key(topic) = topic_key(${oldTopic})`;
+    type = 'stream' AND "to"[1] = ${from.id} AND topic_key(topic) = topic_key(${oldTopic})`;
   const found = await tx.$queryRaw<{ id: number; author_id: number }[]>`
-    SELECT id, author_id FROM draft WHERE ${inTopic} AND id IN (
+    SELECT id, author_id FROM draft WHERE realm_id = ${organization.id} AND ${inTopic} AND id IN (
       SELECT id FROM (
         SELECT id, row_number() OVER (PARTITION BY author_id ORDER BY last_edited_at DESC, id DESC) AS nth
-        FROM draft WHERE ${inTopic}) AS of_author
+        FROM draft WHERE realm_id = ${organization.id} AND ${inTopic}) AS of_author
       WHERE nth <= ${MAX_OF_AUTHOR})
     ORDER BY last_edited_at DESC, id DESC LIMIT ${MAX_DRAFTS} FOR NO KEY UPDATE`;
   if (found.length === 0) return;

@@ -33,9 +33,15 @@ export interface NewDraft {
   readonly timestamp?: number | null | undefined;
 }
 
-/** Maximum number of drafts in a request. It equals the maximum number of drafts of a user. */
+/**
+ * Maximum number of drafts in a request. It equals the maximum number of drafts of a user. Requests with more are refused with
+ * `ValidationError`.
+ */
 const MAX_PER_REQUEST = TOTALS.drafts.max;
-/** Maximum number of recipients of a draft: twice the maximum number of members of a direct conversation. */
+/**
+ * Maximum number of recipients of a draft: twice the maximum number of members of a direct conversation. Drafts with more are
+ * refused with `ValidationError`.
+ */
 const MAX_ADDRESSEES = 500;
 
 /** Last second of the year 9999, in UNIX seconds. Date libraries disagree on later times. */
@@ -86,8 +92,8 @@ export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
  * @returns The saved drafts, in the given order.
  * @throws ConflictError if the viewer has disabled the synchronization of drafts.
  * @throws ValidationError for more than 1,000 drafts.
- * @throws ValidationError if a draft is blank, contains a null byte, or has a timestamp before 1970 or after 9999. Also if it
- * names no or several channels, or more than 500 users.
+ * @throws ValidationError if a draft is blank, contains a null byte, or has a timestamp before 1970 or after 9999. Also thrown
+ *   if it names no channel, several channels, or more than 500 users.
  * @throws NotFoundError if a draft names a channel that the viewer cannot read, or an unknown user.
  * @throws TotalReachedError if the viewer would have more than 1,000 drafts, or more than 500,000 characters in them.
  */
@@ -118,12 +124,18 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
  *
  * @param draft The complete new draft. It replaces every field of the old draft.
  * @throws NotFoundError if no draft has this id, or it belongs to another user.
- * @throws The errors of `createDrafts` under the same conditions.
+ * @throws ConflictError if the viewer has disabled the synchronization of drafts.
+ * @throws ValidationError if the draft is blank, contains a null byte, names no channel, several channels or more than 500
+ *   users, or has a timestamp before 1970 or after 9999.
+ * @throws NotFoundError if the draft names a channel that the viewer cannot read, or an unknown user.
+ * @throws TotalReachedError if the viewer would have more than 500,000 characters in drafts.
  */
 export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): Promise<Draft> {
   await accessDraft(ctx, draftId);
-  const [data] = await toRows(ctx, [draft], () => 'draft');
-  if (data === undefined) throw new Error('The draft was not converted to a row');
+  const [row] = await toRows(ctx, [draft], () => 'draft');
+  if (row === undefined) throw new Error('The draft was not converted to a row');
+  // The organization and the author of a row never change.
+  const { organizationId: _, authorId: __, ...data } = row;
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, ctx.viewer.user);
     const where = { id: draftId, ...visibleTo(ctx) };
@@ -158,7 +170,7 @@ export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
  * @throws TotalReachedError if the drafts are longer.
  */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
-  requireWithin('drafts_total_length', await draftsLength(tx, viewer.id));
+  requireWithin('drafts_total_length', await draftsLength(tx, viewer.organization.id, viewer.id));
 }
 
 /**

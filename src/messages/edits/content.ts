@@ -86,7 +86,7 @@ async function amongReceivers(
   if (userIds.length === 0) return named;
   const rows = await tx.$queryRaw<{ id: number }[]>`
     SELECT u.id FROM unnest(${userIds}::int[]) AS u(id), message m
-    WHERE m.realm_id = ${organizationId} AND m.id = ${id} AND ${receivedBy(Prisma.sql`u.id`)}`;
+    WHERE m.realm_id = ${organizationId} AND m.id = ${id} AND ${receivedBy(organizationId, Prisma.sql`u.id`)}`;
   const receivers = new Set(rows.map((row) => row.id));
   const among = (ids: readonly number[]) => ids.filter((userId) => receivers.has(userId));
   return {

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { requireAdministrator } from '../../access/roles.ts';
+import { administersOrganization, requireAdministrator } from '../../access/roles.ts';
 import { accessChannelContent, hasProtectedHistory, invalidChannelId } from '../../channels/access.ts';
 import { topicNamed } from '../../channels/topic-name.ts';
 import { changing } from '../../events/act.ts';
@@ -11,12 +11,16 @@ import { receivedBy } from '../access.ts';
 import { clearTopicPolicies } from '../topic-policies/service.ts';
 import { deleteMessages } from './delete.ts';
 
-/** Time after which a request stops deleting, in milliseconds. */
+/** Time after which a request stops deleting, in milliseconds. Another request must then continue. */
 const BUDGET_MS = 50_000;
 /**
- * Maximum number of messages per transaction. It is small, because other changes in the organization wait for the transaction.
+ * Maximum number of messages per transaction. Further messages are deleted in the next transaction. The number is small,
+ * because other changes in the organization wait for the transaction.
  */
 const BATCH = 100;
+
+/** Returns whether the viewer can delete the topics of channels, if they are not archived. */
+export const mayDeleteTopics = (ctx: Ctx): boolean => administersOrganization(ctx);
 
 /**
  * Deletes all messages of a topic that the viewer can read, newest first, in batches of one transaction each. When the topic
@@ -50,16 +54,17 @@ async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<
     const place = { organization: viewer.organization, now: app.now() };
     const rows = await tx.$queryRaw<{ id: bigint }[]>`
       SELECT m.id FROM message m
-      WHERE ${isOf(channel, topic)} AND ${hasProtectedHistory(channel) ? receivedBy(viewer.id) : Prisma.sql`true`}
+      WHERE m.realm_id = ${organizationId} AND ${isIn(channel, topic)} AND ${hasProtectedHistory(channel) ? receivedBy(organizationId, viewer.id) : Prisma.sql`true`}
       ORDER BY m.id DESC LIMIT ${BATCH}`;
     const ids = rows.map(({ id }) => Number(id));
     await deleteMessages(tx, emit, { ...place, deleter: viewer }, ids);
     if (ids.length === BATCH) return false;
-    const unseen = await tx.$queryRaw<unknown[]>`SELECT 1 FROM message m WHERE ${isOf(channel, topic)} LIMIT 1`;
+    const unseen = await tx.$queryRaw<unknown[]>`
+      SELECT 1 FROM message m WHERE m.realm_id = ${organizationId} AND ${isIn(channel, topic)} LIMIT 1`;
     if (unseen.length === 0) await clearTopicPolicies(tx, emit, place, { channelId, topic });
     return true;
   });
 }
 
-const isOf = ({ id, organizationId }: Channel, topic: string): Prisma.Sql =>
-  Prisma.sql`m.realm_id = ${organizationId} AND m.channel_id = ${id} AND topic_key(m.topic) = topic_key(${topic})`;
+const isIn = ({ id }: Channel, topic: string): Prisma.Sql =>
+  Prisma.sql`m.channel_id = ${id} AND topic_key(m.topic) = topic_key(${topic})`;

@@ -8,6 +8,7 @@ import type { Channel, Organization } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, ForbiddenError } from '../../platform/errors.ts';
 import { accessMessageToChange, invalidMessage, isMessageId, type PlacedMessage, receivedBy } from '../access.ts';
+import { releaseClaims } from '../attachments/claims.ts';
 import { recipientsOf } from '../audience.ts';
 import { type LockedToDelete, lockToDelete } from '../locks.ts';
 import { type Holders, holdAny, holdersOf } from '../sending/target.ts';
@@ -42,7 +43,7 @@ const alreadyDeleted = (): ConflictError => new ConflictError('Message already d
 /** Returns whether the id belongs to a deleted message that the viewer could read if it still existed. */
 async function couldRead(tx: Tx, viewer: Viewer, messageId: number, now: Date): Promise<boolean> {
   const [deleted] = await tx.$queryRaw<{ channel_id: number | null; received: boolean }[]>`
-    SELECT m.channel_id, ${receivedBy(viewer.id)} AS received
+    SELECT m.channel_id, ${receivedBy(viewer.organization.id, viewer.id)} AS received
     FROM deleted_message d CROSS JOIN LATERAL jsonb_populate_record(NULL::message, d.body) AS m
     WHERE d.realm_id = ${viewer.organization.id} AND d.id = ${messageId}`;
   if (deleted === undefined) return false;
@@ -152,6 +153,7 @@ async function remove(tx: Tx, emit: Emit, place: DeletionPlace, locked: readonly
     SELECT m.realm_id, m.id, ${deleter?.id ?? null}::int, ${now}, to_jsonb(m) FROM message m
     WHERE m.realm_id = ${organization.id} AND m.id = ANY(${ids}::bigint[])`;
   } else await removeTraces(tx, emit, organization.id, ids);
+  await releaseClaims(tx, emit, { organizationId: organization.id, now, isErased: !keepsCopy }, ids);
   await tx.$executeRaw`DELETE FROM message WHERE realm_id = ${organization.id} AND id = ANY(${ids}::bigint[])`;
 }
 

@@ -7,6 +7,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { ExpectationMismatchError, ForbiddenError, ValidationError } from '../../platform/errors.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import type { PlacedMessage } from '../access.ts';
+import { replaceClaims } from '../attachments/claims.ts';
 import { moveTopicDrafts } from '../drafts/move.ts';
 import { lockMessages, type PropagateMode } from '../locks.ts';
 import { invalidInTopic, requireReadableTopic } from '../sending/target.ts';
@@ -47,17 +48,19 @@ export interface MessageEdit {
  * @throws ValidationError if nothing changes, the changes cannot be combined, or the new content or topic is invalid.
  * @throws ExpectationMismatchError if the content differs from the content that the client edited.
  * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
- * @throws TopicPolicyError, WildcardMentionNotAllowedError under the same conditions as for sending a message.
+ * @throws TopicPolicyError if the policy of the target channel forbids the topic.
+ * @throws WildcardMentionNotAllowedError if the new content has a wildcard mention that the viewer is not permitted to use.
+ * @returns Ids of the uploaded files that the message linked before the edit and does not link now.
  */
-export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEdit): Promise<void> {
+export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEdit): Promise<readonly number[]> {
   const { propagateMode: mode, channelId } = edit;
-  await transact(ctx, async (tx, emit) => {
+  return transact(ctx, async (tx, emit) => {
     const now = ctx.app.now();
     const { viewer, message, ids } = await lockMessages(tx, ctx, messageId, { mode, channelId });
     const requested = examine(viewer, message, edit, now);
     const move = await prepareMove(tx, viewer, { message, ids, requested, mode }, now);
     const content = await prepareContent(tx, { ...ctx, viewer }, message, requested.content, now);
-    await carryOut(tx, emit, { ...ctx, viewer }, { message, move, content, edit });
+    return carryOut(tx, emit, { ...ctx, viewer }, { message, move, content, edit });
   });
 }
 
@@ -68,8 +71,17 @@ interface Change {
   readonly edit: MessageEdit;
 }
 
-/** Writes an edit that has passed all checks, and then emits its events and sends its notices. */
-async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, ...asked }: Change): Promise<void> {
+/**
+ * Writes an edit that has passed all checks, and then emits its events and sends its notices.
+ *
+ * @returns Ids of the uploaded files to which the message no longer links.
+ */
+async function carryOut(
+  tx: Tx,
+  emit: Emit,
+  ctx: Ctx,
+  { message, content, edit, ...asked }: Change,
+): Promise<readonly number[]> {
   const { app, viewer } = ctx;
   const now = app.now();
   const place = { organization: viewer.organization, now, deleter: viewer };
@@ -85,20 +97,26 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
     await movePolicies(tx, emit, place, move);
   }
   publishEdit(emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
+  const attachmentIds = content?.rendered.attachmentIds ?? [];
+  const isLinking = content !== null && (message.hasAttachment || attachmentIds.length > 0);
+  const detached = isLinking ? await replaceClaims(tx, emit, message, attachmentIds, now) : [];
   // Drafts are moved after the event of the move was emitted: on that event, clients move the draft that the user is writing.
   if (move?.isWhole) await moveTopicDrafts(tx, emit, place, move);
   // No notices are sent if only the spelling of the topic changes (letter case, Unicode form).
-  if (move === null || move.isSameTopic) return;
+  if (move === null || move.isSameTopic) return detached;
   const { notifiesOldTopic, notifiesNewTopic } = edit;
   const notices = { oldTopic: notifiesOldTopic, newTopic: notifiesNewTopic, resolution: deletedNoticeId === undefined };
   await sendNotices(tx, emit, { app, organization: viewer.organization }, viewer.user, move, notices);
+  return detached;
 }
 
 /**
  * Checks an edit, except for the permissions and time limits of a move. Runs the checks in the order of the API specification.
  * Returns the edit without the values that would change nothing.
  *
- * @throws ForbiddenError, ValidationError, ExpectationMismatchError if a check fails.
+ * @throws ForbiddenError if the viewer cannot edit the content.
+ * @throws ValidationError if nothing changes, the changes cannot be combined, or the name of the topic is not allowed.
+ * @throws ExpectationMismatchError if the content differs from the content that the client edited.
  */
 function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now: Date): RequestedEdit {
   if (edit.content !== undefined) requireMayEditContent(viewer, message, now);
@@ -172,7 +190,7 @@ function requireSomething(
  * Checks the name of the target topic.
  *
  * @param before Name of the current topic. If the new name only adds or removes the prefix of resolved topics, it may contain
- * unreadable characters.
+ *   unreadable characters.
  * @throws ValidationError if the name is not allowed.
  */
 function requireTopicName({ organization }: Viewer, name: string, before: string): void {

@@ -6,8 +6,8 @@ import { messagesDeleted, messageUpdated } from './events.ts';
 // Documents the payloads and recipients of the events for changed and deleted messages.
 
 documentEvent(messageUpdated, 'users who can read the messages after the change', {
-  user_id: z.int().describe('User who made the change.'),
-  rendering_only: z.literal(false),
+  user_id: z.int().nullable().describe('User who made the change. Null if `rendering_only` is true.'),
+  rendering_only: z.boolean().describe('Whether only previews of links were added to `rendered_content`.'),
   message_id: z.int(),
   message_ids: z.array(z.int()).describe('The moved messages, or the edited one.'),
   flags: z.array(z.string()),

@@ -26,7 +26,8 @@ export const MAX_ORIG_HTML = 65_536;
 
 /** Payload of the event of an edit or move of messages. All recipients can read all of the messages. */
 export interface UpdatedPayload {
-  readonly editorId: number;
+  /** Null if no user made the change: previews of links were added. */
+  readonly editorId: number | null;
   /** Time of the change, in UNIX seconds. */
   readonly timestamp: number;
   /** Time of the change, in ISO 8601 with milliseconds. Absent in events logged by previous versions. */
@@ -51,8 +52,8 @@ export interface UpdatedPayload {
     /** Id of the new channel. Null if the channel does not change. */
     readonly channelId: number | null;
     /**
-     * Whether all moved messages have exactly the same topic name after the move, also in letter case and Unicode form. Absent
-     * in events logged by previous versions.
+     * Whether all moved messages have exactly the same topic name after the move, including letter case and Unicode form.
+     * Absent in events logged by previous versions.
      */
     readonly isOneSpelling?: boolean | undefined;
   } | null;
@@ -65,6 +66,10 @@ export interface UpdatedPayload {
     readonly html: string;
     readonly isMeMessage: boolean;
   } | null;
+  /**
+   * HTML of the message `id` to which previews of links were added, with its unchanged source. Absent for a change by a user.
+   */
+  readonly rendering?: { readonly source: string; readonly html: string } | undefined;
   /** Flags of the message `id` for all recipients. */
   readonly flags: RecipientFlags;
   /**
@@ -105,12 +110,12 @@ export interface RecipientUpdate extends Omit<UpdatedPayload, 'flags' | 'reactio
 }
 
 function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): RenderedEvent {
-  const { channel, move, content, emptyTopicName } = payload;
+  const { channel, move, content, rendering, emptyTopicName } = payload;
   const shown = (topic: string) => shownTopic(topic, emptyTopicName, options.capabilities.empty_topic_name);
   return {
     type: 'update_message',
     user_id: payload.editorId,
-    rendering_only: false,
+    rendering_only: rendering !== undefined,
     message_id: payload.id,
     message_ids: payload.ids,
     flags: toWireFlags(flagsOf(payload.flags, userId)),
@@ -129,6 +134,7 @@ function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): 
       rendered_content: content.html,
       is_me_message: content.isMeMessage,
     }),
+    ...(rendering !== undefined && { content: rendering.source, rendered_content: rendering.html }),
   };
 }
 

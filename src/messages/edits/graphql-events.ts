@@ -1,5 +1,5 @@
 import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { type EventSource, eventType, outdatedOf, outdatedRoot } from '../../api/graphql/schema/event-types.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { channelReference, channelToBeSeen, namedChannel } from '../../channels/event-projections.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -23,16 +23,28 @@ import { PropagateModeEnum } from './graphql.ts';
 
 type UpdateSource = EventSource<unknown, RecipientUpdate>;
 
+/**
+ * Returns the lists that become outdated when messages of the channels are moved or deleted, because topics enter or leave
+ * them.
+ */
+const outdatedTopics = (channelIds: readonly number[]) => [
+  outdatedRoot('topics'),
+  ...outdatedOf('Channel', channelIds, ['topics']),
+];
+
 const isEditKnown = ({ message, content }: RecipientUpdate): boolean => message !== undefined && content !== null;
 
-/** Returns the event projection of the edited or moved message to which the `id` of an event refers. */
+/**
+ * Returns the event projection (the fields that an event alone provides) of the message to which the `id` of an event refers:
+ * the fields of an edited message, or those of a moved message.
+ */
 function projectionOfUpdated({ facts }: UpdateSource): EventProjection {
   return isEditKnown(facts) ? editProjection(facts) : projectionOfMoved(facts);
 }
 
 /**
- * Returns the event projection of a moved message, with its new location. If the event is not about a move, the projection has
- * only the message id.
+ * Returns the event projection of a moved message: its new location. If the event is not about a move, the projection has only
+ * the ids of the message.
  */
 function projectionOfMoved({ move }: RecipientUpdate): EventProjection {
   if (move === null) return messageReference;
@@ -42,20 +54,23 @@ function projectionOfMoved({ move }: RecipientUpdate): EventProjection {
 }
 
 /**
- * Returns the event projection that applies to each message in the event's list of messages. All messages of a move share one
- * projection.
+ * Returns the event projection of each message in the event's list of messages: its new location or, if the event is not about
+ * a move, its edited fields. All messages of a move share one projection.
  */
 const projectionOfEach = (source: UpdateSource): EventProjection =>
   source.facts.move === null ? projectionOfUpdated(source) : projectionOfMoved(source.facts);
 
 /**
- * Returns the event projection of the previous channel. Recipients can read the messages in the target channel, but some may
- * not be able to see the source channel.
+ * Returns the event projection of the previous channel: `id`, `databaseId` and name. If the channel changed, the projection has
+ * no fields, because some recipients may not be able to see the source channel.
  */
 const projectionOfOrigChannel = ({ facts: { move } }: UpdateSource) =>
   move === null || move.channelId === null ? namedChannel : channelToBeSeen;
 
-/** Event projection of the topic from which messages were moved. Not all recipients of the event can see it. */
+/**
+ * Event projection of the topic from which messages were moved. It has no fields, because not all recipients of the event can
+ * see the topic.
+ */
 const topicToBeSeen = new EventProjection<NamedTopic>('Topic', { idOf: topicId, isSeen: false }, {});
 
 /** Returns the topic from which an event moved messages. Null if it moved none. */
@@ -91,12 +106,18 @@ eventType<unknown, RecipientUpdate>(
     editor: t.field({
       type: User,
       nullable: true,
-      description: 'User who edited or moved the messages.',
+      description: 'User who edited or moved the messages. Null if `isRenderingOnly` is true.',
       ...projectedFromEvent(userReference, ({ facts }: UpdateSource) => facts.editorId),
+    }),
+    isRenderingOnly: t.boolean({
+      description:
+        'Whether the service added previews of links to the rendered content. The message was not edited, and is not to be shown ' +
+        'as edited.',
+      resolve: ({ facts }) => facts.rendering !== undefined,
     }),
     editedAt: t.field({
       type: 'DateTime',
-      description: 'Time of the edit or move.',
+      description: 'Time of the edit, of the move, or of the new rendering.',
       resolve: ({ facts }) => new Date(atOf(facts)),
     }),
     message: t.field({
@@ -118,7 +139,7 @@ eventType<unknown, RecipientUpdate>(
     origChannel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Previous channel. Null for a direct message, and if the user cannot see the channel.',
+      description: 'Previous channel. Null for a direct message, or if the user cannot see the channel.',
       ...projectedFromEvent(projectionOfOrigChannel, ({ facts }: UpdateSource) => facts.channel),
     }),
     origTopic: t.field({
@@ -141,7 +162,7 @@ eventType<unknown, RecipientUpdate>(
     propagateMode: t.field({
       type: PropagateModeEnum,
       nullable: true,
-      description: 'The messages of the topic that were moved together. Null if no message was moved.',
+      description: 'Extent of the move, relative to `message`. Null if no message was moved.',
       resolve: ({ facts }) => facts.move?.propagateMode ?? null,
     }),
     origContent: t.string({
@@ -157,7 +178,14 @@ eventType<unknown, RecipientUpdate>(
       resolve: ({ facts }) => facts.content?.origHtml ?? null,
     }),
   }),
-  { description: 'A message was edited, or messages were moved.' },
+  {
+    description: 'A message was edited, messages were moved, or previews of links were added to a message.',
+    outdates: ({ facts: { channel, move } }) => {
+      if (channel === null || move === null) return [];
+      const target = move.channelId === null ? [] : [move.channelId];
+      return outdatedTopics([channel.id, ...target]);
+    },
+  },
 );
 
 interface DeleteBody {
@@ -175,8 +203,8 @@ eventType<DeleteBody, ProjectedDeletion>(
     messageIds: t.idList({
       ...refersTo('Message'),
       description:
-        'Ids of the deleted messages, in the order in which they were sent. Clients without the capability ' +
-        '`bulkMessageDeletion` receive one event per message.',
+        'Ids of the deleted messages, in the order in which they were sent. Queues that were registered ' +
+        'over REST without the client capability `bulk_message_deletion` receive one event per message.',
       resolve: ({ event }) => event.message_ids ?? [event.message_id ?? 0],
     }),
     channel: t.field({
@@ -191,5 +219,8 @@ eventType<DeleteBody, ProjectedDeletion>(
       resolve: ({ facts }) => facts.place?.topic ?? null,
     }),
   }),
-  { description: 'Messages were deleted, or the user can no longer read them.' },
+  {
+    description: 'Messages were deleted, or the user can no longer read them.',
+    outdates: ({ facts: { place } }) => (place === null ? [] : outdatedTopics([place.channelId])),
+  },
 );

@@ -1,5 +1,4 @@
 import { signedIn } from '../../access/context.ts';
-import { administersOrganization } from '../../access/roles.ts';
 import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import type { GraphQLContext } from '../../api/graphql/loading/context.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
@@ -23,6 +22,7 @@ import { TopicRef, topicIn } from '../topic-ref.ts';
 import { lastMessageOf, Topic, topicAt } from '../topics/graphql.ts';
 import { findTopics, type TopicKey } from '../topics/topics.ts';
 import { deleteMessage, objectionToDeleting } from './delete.ts';
+import { mayDeleteTopics } from './delete-topic.ts';
 import { objectionToEditing, updateMessage } from './edit.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
@@ -31,7 +31,7 @@ import { mayMove, mayResolve } from './move.ts';
 import { markResolved } from './resolve.ts';
 
 export const PropagateModeEnum = builder.enumType('PropagateMode', {
-  description: 'The messages of a topic that are moved together with the selected message.',
+  description: 'Extent of a move: the messages of a topic that are moved together with the selected message.',
   values: {
     CHANGE_ONE: { value: 'change_one', description: 'Only the selected message.' },
     CHANGE_LATER: { value: 'change_later', description: 'The selected message and all later messages of the topic.' },
@@ -59,7 +59,7 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
       type: Topic,
       nullable: true,
       description:
-        'Topic in this state. Null for a direct message, and if the topic has no message that the viewer can read.',
+        'Topic in this state. Null for a direct message, or if the topic has no message that the viewer can read.',
       resolve: ({ state: { channelId, topic } }, _args, ctx) => topicAt(ctx, channelId, topic),
     }),
     prevTopicName: t.string({
@@ -70,14 +70,14 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Channel in this state. Null for a direct message, and if the viewer cannot see the channel.',
+      description: 'Channel in this state. Null for a direct message, or if the viewer cannot see the channel.',
       resolve: ({ state }, _args, ctx) => nodeOf(ctx, 'Channel', state.channelId),
     }),
     prevChannel: t.field({
       type: Channel,
       nullable: true,
       description:
-        'Channel before the edit. Null if the edit did not change it, and if the viewer cannot see the channel.',
+        'Channel before the edit. Null if the edit did not change it, or if the viewer cannot see the channel.',
       resolve: ({ step }, _args, ctx) =>
         nodeOf(ctx, 'Channel', step?.showsChannel === true ? step.before.channelId : null),
     }),
@@ -195,7 +195,7 @@ builder.objectFields(Topic, (t) => ({
       'Whether the viewer can delete the messages of the topic now. False for a topic without messages that the viewer ' +
       'can read.',
     resolve: async (topic, _args, ctx) => {
-      if (!administersOrganization(signedIn(ctx))) return false;
+      if (!mayDeleteTopics(signedIn(ctx))) return false;
       const message = await lastMessageOf(ctx, topic);
       return message !== null && (await changeableChannel(ctx, message)).isChangeable;
     },
@@ -320,8 +320,16 @@ mutation('moveMessages', {
 });
 
 for (const [name, isWanted, description] of [
-  ['resolveTopic', true, 'Marks a topic as resolved: moves all its messages to the name with the mark.'],
-  ['unresolveTopic', false, 'Marks a topic as unresolved: moves all its messages to the name without the mark.'],
+  [
+    'resolveTopic',
+    true,
+    'Marks a topic as resolved: adds the mark of resolved topics to its name, by moving all its messages.',
+  ],
+  [
+    'unresolveTopic',
+    false,
+    'Marks a topic as unresolved: removes the mark of resolved topics from its name, by moving all its messages.',
+  ],
 ] as const) {
   mutation(name, {
     description: `${description} Changes nothing if the topic is already in this state.`,

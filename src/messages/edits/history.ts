@@ -16,8 +16,8 @@ export interface Snapshot {
 }
 
 /**
- * Reads the states of a message from its sending to its current version, oldest first. If an old history exceeds the limits of
- * `readEdits`, some of its edits are omitted.
+ * Reads the states of a message from its sending to its current version, oldest first. If an old history exceeds the limits in
+ * `TOTALS`, some of its edits are omitted.
  *
  * @throws ForbiddenError if the organization does not show edit histories.
  * @throws NotFoundError if the viewer cannot read the message.

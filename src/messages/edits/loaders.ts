@@ -9,21 +9,22 @@ import { bytesOfEdits, readEdits, type StoredEdit } from '../stored-edits.ts';
 import type { Snapshot } from './history.ts';
 
 /**
- * Maximum number of bytes of Markdown and HTML of edits that one operation loads. The longest history of one message fits. The
- * response can contain each text several times: its size is limited by `messageTexts`.
+ * Maximum total size, in bytes, of the Markdown and HTML of edits that one operation loads. If the histories of several
+ * messages exceed it, the field has a `ValidationError`. The longest history of one message fits. The response can contain each
+ * text several times: its size is limited by `messageTexts`.
  */
 const MAX_BYTES = TOTALS.versions_per_message_total_bytes.max;
 /**
- * Maximum total size in bytes of the snapshots in one response. Each snapshot counts with its full content, even if a move made
- * the snapshot.
+ * Maximum total size, in bytes, of the snapshots in one response. If they exceed it, the field has a `ValidationError`. For
+ * each snapshot, the whole content is added to the size, even if a move made the snapshot.
  */
 const MAX_SNAPSHOT_BYTES = 2 * MAX_BYTES;
 
 const tooLong = () => new ValidationError('The edit histories are too large for one reply. Request fewer.');
 
 /**
- * Loads the stored edits and moves of messages by message id, in any order. If an old history exceeds the limits of
- * `readEdits`, some of its edits are omitted.
+ * Loads the stored edits and moves of messages by message id, in any order. If an old history exceeds the limits in `TOTALS`,
+ * some of its edits are omitted.
  *
  * @throws ValidationError if the histories of several messages together exceed `MAX_BYTES`.
  */
@@ -55,14 +56,14 @@ export const editsOf = perOperation((ctx) => {
 const bytesIn = ({ prevContent, prevRenderedContent }: StoredEdit): number =>
   Buffer.byteLength(prevContent ?? '') + Buffer.byteLength(prevRenderedContent ?? '');
 
-/** Limit of the total size of edit-history snapshots that a GraphQL operation returns. */
+/** Limits the total size of the edit-history snapshots that a GraphQL operation returns. */
 export const snapshotBudget = perOperation(() => {
   let left = MAX_SNAPSHOT_BYTES;
   return {
     /**
-     * Counts snapshots against the limit.
+     * Adds the size of snapshots to the total of the operation.
      *
-     * @throws ValidationError if all snapshots of the operation together exceed `MAX_SNAPSHOT_BYTES`.
+     * @throws ValidationError if the total exceeds `MAX_SNAPSHOT_BYTES`.
      */
     take(snapshots: readonly Snapshot[]): void {
       for (const { state } of snapshots)

@@ -42,7 +42,9 @@ interface MoveRequest {
  * the order of the API specification.
  *
  * @throws NotFoundError if the viewer cannot read the target channel, or if it is archived.
- * @throws ForbiddenError, TopicPolicyError, MoveMessagesTimeLimitExceededError if the move is not permitted.
+ * @throws ForbiddenError if the viewer lacks the permission to move the messages or to post in the target.
+ * @throws TopicPolicyError if the policy of the target channel forbids the topic.
+ * @throws MoveMessagesTimeLimitExceededError if some messages of the topic are too old to be moved.
  */
 export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, now: Date): Promise<MessageMove | null> {
   const { message, ids, requested, mode } = asked;
@@ -246,17 +248,23 @@ async function requireAllInTime(
 }
 
 /**
- * Determines whether messages that the viewer can read remain in the old topic after the move (`isWhole` is false), whether the
- * new name denotes the old topic, and whether the target is another topic with messages (`merges`) or without (`isNewTopic`).
+ * Returns what a move does to the old and the new topic:
+ * - `isWhole`: no message that the viewer can read remains in the old topic.
+ * - `isSameTopic`: the channel stays the same, and the new name denotes the old topic.
+ * - `merges`: the target is another topic, which has messages.
+ * - `isNewTopic`: the target is another topic, which has no messages.
  */
 async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, topic: string, ids: readonly number[]) {
   const moving = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
-  const visible = hasProtectedHistory(from) ? receivedBy(viewer.id) : Prisma.sql`true`;
+  const organizationId = from.organizationId;
+  const visible = hasProtectedHistory(from) ? receivedBy(organizationId, viewer.id) : Prisma.sql`true`;
   const [row] = await tx.$queryRaw<{ stays: boolean; there: boolean; same: boolean }[]>`
-    SELECT EXISTS (SELECT FROM message m WHERE m.channel_id = ${from.id} AND topic_key(m.topic) = topic_key(${message.topic})
-                     AND NOT ${moving} AND ${visible}) AS stays,
-           EXISTS (SELECT FROM message m WHERE m.channel_id = ${to.id} AND topic_key(m.topic) = topic_key(${topic})
-                     AND NOT ${moving}) AS there,
+    SELECT EXISTS (SELECT FROM message m
+                   WHERE m.realm_id = ${organizationId} AND m.channel_id = ${from.id}
+                     AND topic_key(m.topic) = topic_key(${message.topic}) AND NOT ${moving} AND ${visible}) AS stays,
+           EXISTS (SELECT FROM message m
+                   WHERE m.realm_id = ${organizationId} AND m.channel_id = ${to.id}
+                     AND topic_key(m.topic) = topic_key(${topic}) AND NOT ${moving}) AS there,
            topic_key(${message.topic}) = topic_key(${topic}) AS same`;
   if (row === undefined) throw new Error('The query returned no row');
   const isSameTopic = row.same && from.id === to.id;
@@ -303,15 +311,15 @@ export async function removeInaccessibleFlags(
   const readers = await userIdsReading(tx, organization, to, userIds, now);
   const isGone = (userId: Prisma.Sql) =>
     hasProtectedHistory(to)
-      ? Prisma.sql`NOT (${userId} = ANY(${readers}::int[]) AND ${receivedBy(userId)})`
+      ? Prisma.sql`NOT (${userId} = ANY(${readers}::int[]) AND ${receivedBy(organization.id, userId)})`
       : Prisma.sql`${userId} <> ALL(${readers}::int[])`;
-  const among = Prisma.sql`m.realm_id = ${organization.id} AND m.id = ANY(${[...ids]}::bigint[])`;
+  const among = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
   await tx.$executeRaw`
     DELETE FROM user_message um USING message m
-    WHERE ${among} AND um.realm_id = m.realm_id AND um.message_id = m.id AND ${isGone(Prisma.sql`um.user_id`)}`;
+    WHERE m.realm_id = ${organization.id} AND ${among} AND um.realm_id = m.realm_id AND um.message_id = m.id AND ${isGone(Prisma.sql`um.user_id`)}`;
   await tx.$executeRaw`
     DELETE FROM read_exception x USING message m
-    WHERE ${among} AND x.realm_id = m.realm_id AND x.message_id = m.id AND NOT x.is_read
+    WHERE m.realm_id = ${organization.id} AND ${among} AND x.realm_id = m.realm_id AND x.message_id = m.id AND NOT x.is_read
       AND ${isGone(Prisma.sql`x.user_id`)}`;
 }
 

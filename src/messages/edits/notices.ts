@@ -93,7 +93,7 @@ async function sendResolutionNotice(
     SELECT u.id, u.settings, COALESCE(t.policy = ${literal(FOLLOWED)}, false) AS is_followed
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     LEFT JOIN user_topic t ON t.realm_id = u.realm_id AND t.user_id = u.id AND t.channel_id = s.channel_id AND topic_key(t.topic) = topic_key(${here.topic})
-    WHERE s.channel_id = ${here.channelId} AND s.active`;
+    WHERE s.realm_id = ${app.organization.id} AND s.channel_id = ${here.channelId} AND s.active`;
   const readers = subscribers.filter(({ settings, is_followed }) => {
     const policy = userSetting({ settings }, 'resolved_topic_notice_auto_read_policy');
     return policy === 'always' || (policy === 'except_followed' && !is_followed);

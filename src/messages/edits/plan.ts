@@ -19,7 +19,7 @@ export interface MessageMove {
    * topic (letter case, Unicode form).
    */
   readonly topic: string;
-  /** Whether all moved messages have exactly the same topic name after the move, also in letter case and Unicode form. */
+  /** Whether all moved messages have exactly the same topic name after the move, including letter case and Unicode form. */
   readonly isOneSpelling: boolean;
   /** Ids of the messages whose location changes, ascending. */
   readonly ids: readonly number[];

@@ -70,11 +70,13 @@ export async function readFlagsAndReactions(
              COALESCE(2 * sent_channel_id::bigint, 2 * conversation_id::bigint + 1) AS recipient_id
       FROM message WHERE realm_id = ${organizationId} AND id = ${messageId}
     ), recipient AS (
-      SELECT user_id AS id FROM subscription WHERE channel_id = ANY(${[...channelIds]}) AND active
+      SELECT user_id AS id FROM subscription
+      WHERE realm_id = ${organizationId} AND channel_id = ANY(${[...channelIds]}) AND active
       UNION SELECT unnest(${[...userIds]}::int[])
     ), subscriber AS (
       SELECT DISTINCT user_id AS id FROM subscription_period
-      WHERE channel_id = (SELECT sent_channel_id FROM changed) AND began_message_id < ${messageId}
+      WHERE realm_id = ${organizationId} AND channel_id = (SELECT sent_channel_id FROM changed)
+        AND began_message_id < ${messageId}
         AND (ended_message_id IS NULL OR ended_message_id >= ${messageId})
     ), standing AS (
       SELECT h.id, r.received, COALESCE(NOT x.is_read, r.received AND NOT (h.id = c.sender_id AND c.read_by_sender)

@@ -28,8 +28,9 @@ const MERGED_SECONDS = 60;
 const MAX_MOVES = 100;
 
 /**
- * Maximum total size, in bytes, of the text and HTML that a message's history repeats because of moves. Each move in a history
- * repeats the whole text and HTML, so fewer moves of long messages are stored.
+ * Maximum total size, in bytes, of the text and HTML that a message's history repeats because of moves. Beyond it, the newest
+ * stored move is merged with the new one. Each move in a history repeats the whole text and HTML, so fewer moves of long
+ * messages are stored.
  */
 const MAX_MOVED_BYTES = 1_048_576;
 
@@ -47,9 +48,9 @@ export async function recordEdit(tx: Tx, { message, move, content, editorId, now
   const adds = content !== null && (await addsVersion(tx, message, { move, content, editorId, now }));
   const ids = [...new Set([...(move?.ids ?? []), ...(adds ? [Number(id)] : [])])];
   const topic = move === null || move.topic === move.oldTopic ? null : move.topic;
-  const writing = content === null ? Prisma.empty : Prisma.sql`written AS (${writingOf(message, content, now)}),`;
+  const writing = content === null ? Prisma.empty : Prisma.sql`, written AS (${writingOf(message, content, now)})`;
   await tx.$executeRaw`
-    WITH ${writing} replaced AS (
+    WITH replaced AS (
       DELETE FROM message_edit e USING (
         SELECT max(n.id) AS id FROM message_edit n JOIN message m ON m.realm_id = n.realm_id AND m.id = n.message_id
         WHERE n.realm_id = ${organizationId} AND n.message_id = ANY(${[...(move?.ids ?? [])]}::bigint[])
@@ -58,14 +59,14 @@ export async function recordEdit(tx: Tx, { message, move, content, editorId, now
         HAVING count(*) >= LEAST(${MAX_MOVES}::int, GREATEST(1, ${MAX_MOVED_BYTES}::int
           / (octet_length(m.content) + octet_length(m.rendered_content))))
       ) AS newest WHERE e.realm_id = ${organizationId} AND e.id = newest.id RETURNING e.*
-    ), before AS (
+    ), before AS MATERIALIZED (
       SELECT m.id, ${adds} AND m.id = ${id} AS "isEdited", m.content, m.rendered_content,
              NULLIF(COALESCE(r.prev_topic, m.topic), COALESCE(${topic}::text, m.topic)) AS topic,
              NULLIF(COALESCE(r.prev_channel_id, m.channel_id),
                     COALESCE(${move?.to.id ?? null}::int, m.channel_id)) AS channel_id
       FROM message m LEFT JOIN replaced r ON r.message_id = m.id
       WHERE m.realm_id = ${organizationId} AND m.id = ANY(${ids}::bigint[])
-    )
+    )${writing}
     INSERT INTO message_edit (realm_id, message_id, editor_id, edited_at, prev_content, prev_rendered_content,
                               prev_topic, prev_channel_id)
     SELECT ${organizationId}, id, ${editorId}, ${now}, CASE WHEN "isEdited" THEN content END,

@@ -4,6 +4,8 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { sharedBudget } from '../../markdown/diff.ts';
 import { LongWork } from '../../platform/time-slices.ts';
+import { detachedFiles } from '../attachments/service.ts';
+import { toWire as toWireAttachment, wireAttachment } from '../attachments/wire.ts';
 import { PROPAGATE_MODES } from '../locks.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
@@ -44,9 +46,13 @@ export const patchMessage = endpoint({
     }).optional(),
     stream_id: json(z.int(), { description: 'Id of the target channel.' }).optional(),
   },
-  reply: { detached_uploads: z.array(z.unknown()) },
+  reply: {
+    detached_uploads: z
+      .array(wireAttachment)
+      .describe('Your files that the message linked before, and that no message links now.'),
+  },
   async handle(ctx, values) {
-    await updateMessage(ctx, values.message_id, {
+    const detachedIds = await updateMessage(ctx, values.message_id, {
       content: values.content,
       prevContentSha256: values.prev_content_sha256,
       topic: values.topic,
@@ -55,7 +61,7 @@ export const patchMessage = endpoint({
       notifiesOldTopic: values.send_notification_to_old_thread,
       notifiesNewTopic: values.send_notification_to_new_thread,
     });
-    return { detached_uploads: [] };
+    return { detached_uploads: (await detachedFiles(ctx, detachedIds)).map(toWireAttachment) };
   },
 });
 

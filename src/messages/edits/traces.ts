@@ -5,8 +5,8 @@ import type { Tx } from '../../platform/db/client.ts';
 import { reminderRemoved } from '../scheduled/reminder-events.ts';
 
 /**
- * Removes the data in other tables about messages, in the transaction that deletes these messages: payloads of logged events,
- * and the scheduled messages and reminders of `removeScheduled`.
+ * Removes data about messages from other tables, in the transaction that deletes these messages: payloads of logged events, and
+ * the scheduled messages and reminders that `removeScheduled` deletes.
  *
  * @param ids Ids of messages that are locked and still stored.
  */

@@ -36,52 +36,58 @@ export async function readChannels(
 ): Promise<void> {
   const userIds = read.map(({ userId }) => userId);
   const channelIds = read.map(({ channelId }) => channelId);
+  // All reads come first, and are materialized: they see the exceptions before the changes.
   await tx.$executeRaw`
-    WITH reader AS (
+    WITH reader AS MATERIALIZED (
       SELECT u.id, u.channel_id, u.channel_id::bigint * 2 AS recipient_id, COALESCE(r.read_through, 0) AS read_through
       FROM unnest(${userIds}::int[], ${channelIds}::int[]) AS u(id, channel_id)
       LEFT JOIN read_mark r ON r.realm_id = ${organizationId} AND r.user_id = u.id AND r.recipient_id = u.channel_id::bigint * 2
-    ), moved_away AS (
-      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
-      SELECT ${organizationId}, reader.id, away.id, reader.recipient_id, false FROM reader CROSS JOIN LATERAL (
+    ), moved_away AS MATERIALIZED (
+      SELECT reader.id AS user_id, away.id, reader.recipient_id FROM reader CROSS JOIN LATERAL (
         SELECT m.id FROM message m
-        WHERE m.sent_channel_id = reader.channel_id AND m.channel_id <> m.sent_channel_id
-          AND m.id > reader.read_through AND m.id <= ${through} AND ${isUnreadBy(READER)}
+        WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = reader.channel_id AND m.channel_id <> m.sent_channel_id
+          AND m.id > reader.read_through AND m.id <= ${through} AND ${isUnreadBy(organizationId, READER)}
           -- Except if this call also marks the current channel of the message as read.
           AND NOT EXISTS (SELECT FROM reader too WHERE too.id = reader.id AND too.channel_id = m.channel_id)
         OFFSET 0 FOR KEY SHARE) AS away
-      ON CONFLICT DO NOTHING
-    ), moved_there AS (
-      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
-      SELECT ${organizationId}, reader.id, there.id, period.channel_id::bigint * 2, true FROM reader
+    ), moved_there AS MATERIALIZED (
+      SELECT reader.id AS user_id, there.id, period.channel_id::bigint * 2 AS recipient_id FROM reader
       CROSS JOIN LATERAL (SELECT * FROM subscription_period p WHERE p.realm_id = ${organizationId} AND p.user_id = reader.id OFFSET 0) AS period
       LEFT JOIN read_mark r ON r.realm_id = ${organizationId} AND r.user_id = reader.id AND r.recipient_id = period.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT m.id FROM message m
-        WHERE m.sent_channel_id = period.channel_id AND m.channel_id <> m.sent_channel_id
+        WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = period.channel_id AND m.channel_id <> m.sent_channel_id
           AND m.channel_id = reader.channel_id AND m.id <= ${through}
           AND m.id > GREATEST(period.began_message_id, r.read_through)
           AND m.id <= COALESCE(period.ended_message_id, 9223372036854775807)
           AND NOT (m.sender_id = reader.id AND m.read_by_sender)
         OFFSET 0 FOR KEY SHARE) AS there
-      ON CONFLICT DO NOTHING
-    ), held AS (
+    ), held AS MATERIALIZED (
       SELECT reader.id, reader.channel_id, e.message_id FROM reader
       CROSS JOIN LATERAL (
         SELECT e.message_id FROM read_exception e
         WHERE e.realm_id = ${organizationId} AND e.user_id = reader.id AND NOT e.is_read AND e.message_id <= ${through} OFFSET 0) AS e
-    ), unread AS (
-      DELETE FROM read_exception x USING (
-        SELECT held.id, held.message_id FROM held
-        CROSS JOIN LATERAL (
-          SELECT m.channel_id FROM message m WHERE m.realm_id = ${organizationId} AND m.id = held.message_id OFFSET 0) AS placed
-        WHERE placed.channel_id = held.channel_id) AS there
-      WHERE x.realm_id = ${organizationId} AND x.user_id = there.id AND x.message_id = there.message_id
-    ), needless AS (
-      DELETE FROM read_exception x USING reader
-      WHERE x.realm_id = ${organizationId} AND x.user_id = reader.id AND x.recipient_id = reader.recipient_id
-        AND x.is_read AND x.message_id <= ${through}
+    ), needless AS MATERIALIZED (
+      -- Unread messages that are in the channels, and read messages that were sent to them.
+      SELECT held.id AS user_id, held.message_id FROM held
+      CROSS JOIN LATERAL (
+        SELECT m.channel_id FROM message m WHERE m.realm_id = ${organizationId} AND m.id = held.message_id OFFSET 0) AS placed
+      WHERE placed.channel_id = held.channel_id
+      UNION ALL
+      SELECT reader.id, e.message_id FROM reader
+      CROSS JOIN LATERAL (
+        SELECT e.message_id FROM read_exception e
+        WHERE e.realm_id = ${organizationId} AND e.user_id = reader.id AND e.recipient_id = reader.recipient_id
+          AND e.is_read AND e.message_id <= ${through} OFFSET 0) AS e
+    ), gone AS (
+      DELETE FROM read_exception x USING needless
+      WHERE x.realm_id = ${organizationId} AND x.user_id = needless.user_id AND x.message_id = needless.message_id
         AND x.user_id = ANY(${userIds})
+    ), put AS (
+      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
+      SELECT ${organizationId}::int, user_id, id, recipient_id, false FROM moved_away
+      UNION ALL SELECT ${organizationId}::int, user_id, id, recipient_id, true FROM moved_there
+      ON CONFLICT DO NOTHING
     )
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${organizationId}, id, recipient_id, LEAST(${through}::bigint, ${lastMessage(organizationId)}) FROM reader

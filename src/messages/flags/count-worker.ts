@@ -20,7 +20,7 @@ const AT_ONCE = 256;
  */
 export async function countMessages({ db }: Pick<App, 'db'>, isOver: () => boolean = () => false): Promise<void> {
   const behind = await db.$queryRaw<{ id: number }[]>`
-    SELECT t.realm_id AS id FROM message_tally t WHERE EXISTS (
+    SELECT t.realm_id AS id FROM message_tally t JOIN realm r ON r.id = t.realm_id WHERE EXISTS (
       SELECT FROM message m WHERE m.realm_id = t.realm_id AND m.id > t.through_id
       ORDER BY m.id OFFSET ${AT_ONCE - 1} LIMIT 1)`;
   for (const { id } of behind) {

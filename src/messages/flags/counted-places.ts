@@ -95,15 +95,16 @@ const FEW = Prisma.sql`16`;
 
 /**
  * Builds SQL for the number of messages in a scope, by any sender, with an id above `p.above`. Includes only messages that the
- * count worker has counted. Fewer than `FEW` messages are counted one by one. Otherwise, the result is the stored total minus the
- * number of messages up to `p.above`. The latter is the last stored count before `p.above`, plus the few messages between that
- * count and `p.above`.
+ * count worker has counted. Fewer than `FEW` messages are counted one by one. Otherwise, the result is the stored total minus
+ * the number of messages up to `p.above`. The latter is the last stored count before `p.above`, plus the few messages between
+ * that count and `p.above`.
  */
 export function countedAbove(organizationId: number, { key, stands, isIndexed }: CountScope): Prisma.Sql {
   const stays = Prisma.sql`m.channel_id IS NOT DISTINCT FROM m.sent_channel_id`;
   const few = Prisma.sql`
     CASE WHEN p.above > 0 THEN NULLIF((SELECT count(*) FROM (
-      SELECT FROM message m WHERE ${stands} AND m.id > p.above AND m.id <= (SELECT id FROM tallied) AND ${stays}
+      SELECT FROM message m
+      WHERE m.realm_id = ${organizationId} AND ${stands} AND m.id > p.above AND m.id <= (SELECT id FROM tallied) AND ${stays}
       ORDER BY m.id LIMIT ${FEW}) AS newest), ${FEW}) END,`;
   return Prisma.sql`
     CASE WHEN p.above >= (SELECT id FROM tallied) THEN 0 ELSE COALESCE(${isIndexed ? few : Prisma.empty}
@@ -112,7 +113,8 @@ export function countedAbove(organizationId: number, { key, stands, isIndexed }:
       - CASE WHEN p.above = 0 THEN 0 ELSE (
           SELECT COALESCE(known.count, 0) + (
             SELECT count(*) FROM message m
-            WHERE ${stands} AND m.id > COALESCE(known.through_id, 0) AND m.id <= p.above AND ${stays})
+            WHERE m.realm_id = ${organizationId} AND ${stands}
+              AND m.id > COALESCE(known.through_id, 0) AND m.id <= p.above AND ${stays})
           FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT c.through_id, c.count FROM message_count c
             WHERE c.realm_id = ${organizationId} AND c.recipient_id = p.recipient_id AND c.key = ${key} AND c.through_id <= p.above
@@ -123,12 +125,11 @@ export function countedAbove(organizationId: number, { key, stands, isIndexed }:
 
 /**
  * Builds a query of corrections to the result of `countedAbove`. Each row is a message, with the columns `n`, `is_unread`, and
- * `is_muted` of its channel.
- * `n` is the number to add to the count. It is 1 if the message is unread but `countedAbove` omits it, and -1 if `countedAbove`
- * includes it although it is read. It is 0 if the message is unread and included.
+ * `is_muted` of its channel. `n` is the number to add to the count. It is 1 if the message is unread but `countedAbove` omits
+ * it, and -1 if `countedAbove` includes it although it is read. It is 0 if the message is unread and included.
  *
  * @param base Table with the rows of `place` and the column `n`, the result of `countedAbove`. For rows whose `n` is 0, the
- * user's own messages are not subtracted, because nothing was counted.
+ *   user's own messages are not subtracted, because nothing was counted.
  */
 export function countedOtherwise({ organizationId, userId }: AnyHolder, base: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`m.id, m.channel_id, m.conversation_id, m.topic`;
@@ -149,7 +150,8 @@ export function countedOtherwise({ organizationId, userId }: AnyHolder, base: Pr
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
-        WHERE m.channel_id = p.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0) AS past
+        WHERE m.realm_id = ${organizationId} AND m.channel_id = p.channel_id AND m.sent_channel_id = m.channel_id
+          AND ${inPeriod} AND ${byMark} OFFSET 0) AS past
       WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.ended_message_id > COALESCE(r.read_through, 0)`,
     // Messages that were moved from another channel.
     Prisma.sql`
@@ -157,7 +159,8 @@ export function countedOtherwise({ organizationId, userId }: AnyHolder, base: Pr
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
-        WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
+        WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+          AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved JOIN place ON place.channel_id = moved.channel_id
       WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId}`,
     // Messages with an exception: marked as read or unread one by one, or left unread when the read mark was moved.
@@ -174,7 +177,8 @@ export function countedOtherwise({ organizationId, userId }: AnyHolder, base: Pr
     Prisma.sql`
       SELECT own.*, -1, false, p.is_muted FROM ${base} p CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
-        WHERE m.sender_id = ${userId} AND ${SENT_RECIPIENT} = p.recipient_id AND m.read_by_sender AND ${stays}
+        WHERE m.realm_id = ${organizationId} AND m.sender_id = ${userId} AND ${SENT_RECIPIENT} = p.recipient_id
+          AND m.read_by_sender AND ${stays}
           AND m.id > p.above AND m.id <= ${tallied} AND NOT ${isExcepted} OFFSET 0) AS own
       WHERE p.n > 0`,
   ];

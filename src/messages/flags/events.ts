@@ -12,9 +12,9 @@ export type MessageFlag = (typeof MESSAGE_FLAGS)[number];
 
 /**
  * Maximum number of messages in one event. If more messages change, several events are emitted. This limits the size of a page
- * of events, and the number of messages that are loaded for each event. It is the maximum size of a page of messages, so that a
- * subscription can select on these messages what a query selects on such a page, at the same cost. Events that were logged
- * before 2026-11-28 can contain 500.
+ * of events, and the number of messages that are loaded for each event. It equals the maximum size of a page of messages, so
+ * that the same fields of the messages have the same cost in a subscription as in a query of such a page. Events that were
+ * logged before 2026-11-28 can contain 500.
  */
 export const MAX_PER_EVENT = 100;
 
@@ -70,7 +70,7 @@ export interface FlagsPayload {
 export type ProjectedFlags = Pick<FlagsPayload, 'places'>;
 
 /** Returns the part of a payload from which the GraphQL field `unreadChange` is answered. */
-const flagFacts = ({ places }: ProjectedFlags): ProjectedFlags => ({ ...(places !== undefined && { places }) });
+const unreadChangeData = ({ places }: ProjectedFlags): ProjectedFlags => ({ ...(places !== undefined && { places }) });
 
 /**
  * Returns the events for messages that now have the flag, with at most `MAX_PER_EVENT` messages per event.
@@ -99,7 +99,7 @@ const flagsAdded = defineEvent(
     ...(places !== undefined && { places }),
   }),
   {
-    facts: flagFacts,
+    facts: unreadChangeData,
     render: ({ operation, flag, messages, all }) => ({
       type: 'update_message_flags',
       op: 'add',
@@ -184,7 +184,7 @@ const flagsRemoved = defineEvent(
     empty_topic_name: emptyTopicName(organization),
   }),
   {
-    facts: flagFacts,
+    facts: unreadChangeData,
     render: ({ flag, messages, details, empty_topic_name }, { options }) => ({
       type: 'update_message_flags',
       op: 'remove',

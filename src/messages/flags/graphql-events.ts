@@ -1,5 +1,5 @@
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { type EventSource, eventType, outdatedRoot } from '../../api/graphql/schema/event-types.ts';
 import { flaggedMessage } from '../event-projections.ts';
 import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
 import { MAX_PER_EVENT, type MessageFlag } from './events.ts';
@@ -33,7 +33,12 @@ eventType<FlagsBody>(
       resolve: ({ event }) => event.all,
     }),
   }),
-  { description: 'A flag of the user was added to messages.' },
+  {
+    description: 'A flag of the user was added to messages.',
+    // An event for all messages contains none of them, and not the counts of their channels, topics and conversations.
+    outdates: ({ event }) =>
+      event.all ? [outdatedRoot('messages', 'subscriptions', 'directConversations', 'channel', 'topic', 'topics')] : [],
+  },
 );
 
 eventType<FlagsBody>(

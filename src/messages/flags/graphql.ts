@@ -57,8 +57,8 @@ const GIVES = 'Whether to add or remove the flag.';
 const SETTABLE = 'READ, STARRED or COLLAPSED. Users cannot change the other flags.';
 
 /**
- * Maximum number of changed messages in the payload of a mutation: that of an event. If more messages change, the events contain
- * all of them.
+ * Maximum number of changed messages in the payload of a mutation. It equals the maximum of an event. If more messages change,
+ * the events contain all of them.
  */
 const MAX_SHOWN = MAX_PER_EVENT;
 
@@ -104,7 +104,7 @@ mutation('updateMessageFlags', {
 mutation('updateMessageFlagsInNarrow', {
   description:
     'Adds a flag of the viewer to the messages around an anchor that match a filter (`narrow`), or removes it. ' +
-    'Otherwise like `updateMessageFlags`.',
+    'Channel messages become unread only if the viewer is subscribed to the channel.',
   input: (t) => ({
     narrow: t.field({
       type: MessageNarrow,
@@ -131,11 +131,29 @@ mutation('updateMessageFlagsInNarrow', {
   }),
   payload: () => ({
     change: CHANGE,
-    processedCount: { type: 'Int', description: 'Number of selected messages.' },
-    firstProcessed: { type: Message, nullable: true, description: 'Oldest selected message. Null if there is none.' },
-    lastProcessed: { type: Message, nullable: true, description: 'Newest selected message. Null if there is none.' },
-    foundOldest: { type: 'Boolean', description: 'Whether the oldest end of the narrow was reached.' },
-    foundNewest: { type: 'Boolean', description: 'Whether the newest end of the narrow was reached.' },
+    processedCount: {
+      type: 'Int',
+      description:
+        'Number of messages that `narrow`, `anchor` and the counts select, including those whose flag did not change.',
+    },
+    firstProcessed: {
+      type: Message,
+      nullable: true,
+      description: 'Oldest selected message. Null if none was selected.',
+    },
+    lastProcessed: {
+      type: Message,
+      nullable: true,
+      description: 'Newest selected message. Null if none was selected.',
+    },
+    foundOldest: {
+      type: 'Boolean',
+      description: 'True if no older message matches `narrow`. False if there may be more.',
+    },
+    foundNewest: {
+      type: 'Boolean',
+      description: 'True if no newer message matches `narrow`. False if there may be more.',
+    },
   }),
   errors: [BadNarrowError],
   resolve: async (ctx, { narrow, anchor, includeAnchor, operation, flag, countBefore, countAfter }) => {
@@ -196,7 +214,7 @@ mutation('markAllAsRead', {
     maxSeconds: t.int({
       required: false,
       defaultValue: MAX_SECONDS,
-      description: 'Time budget in seconds, from 1 to 50.',
+      description: 'Time budget in seconds, from 1 to 50. When it is used up, `complete` is false.',
     }),
   }),
   payload: () => ({

@@ -40,7 +40,7 @@ function placesIn(channelId: number, found: readonly UnreadInTopic[]): ReadonlyM
  * @param topic Name of the topic. Letter case and Unicode form do not matter. Also accepts every name of the empty topic.
  * @returns Ids of the messages that were unread.
  * @throws NotFoundError if the viewer cannot read the channel, if the name contains a null byte, or if the viewer received no
- * message in the topic. The last condition does not apply to the empty topic.
+ *   message in the topic. The last condition does not apply to the empty topic.
  */
 export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string): Promise<readonly number[]> {
   refuseNullBytes('topic_name', topic);
@@ -127,7 +127,7 @@ async function readConversation(tx: Tx, holder: Holder, conversationId: number, 
  * more, several short transactions are used. Each of them emits events with the messages that became read.
  */
 const MAX_EXCEPTIONS_AT_ONCE = 5_000;
-/** Maximum time for one call that marks all messages as read, in seconds. */
+/** Maximum time for one call that marks all messages as read, in seconds. Afterwards, another call must continue. */
 export const MAX_SECONDS = 50;
 
 /**
@@ -194,7 +194,7 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
   if (unread.length === 0) return;
   const [moved] = await tx.$queryRaw<{ through: bigint }[]>`
     WITH last AS (SELECT ${lastMessage(organizationId)} AS id),
-    held AS (
+    held AS MATERIALIZED (
       SELECT recipient.id, COALESCE(r.read_through, 0) AS read_through FROM (
         SELECT DISTINCT channel_id::bigint * 2 AS id FROM subscription_period
         WHERE realm_id = ${organizationId} AND user_id = ${userId}
@@ -207,10 +207,16 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
       INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
       SELECT ${organizationId}, ${userId}, held.id, last.id FROM held, last
       WHERE CASE WHEN held.id % 2 = 1
-        THEN EXISTS (SELECT FROM message m WHERE m.conversation_id = held.id / 2 AND m.id > held.read_through)
-        ELSE EXISTS (SELECT FROM message m WHERE m.channel_id = held.id / 2 AND m.id > held.read_through)
-          OR EXISTS (SELECT FROM message m WHERE m.sent_channel_id = held.id / 2 AND m.channel_id <> m.sent_channel_id
-            AND m.id > held.read_through) END
+        THEN EXISTS (
+          SELECT FROM message m
+          WHERE m.realm_id = ${organizationId} AND m.conversation_id = held.id / 2 AND m.id > held.read_through)
+        ELSE EXISTS (
+          SELECT FROM message m
+          WHERE m.realm_id = ${organizationId} AND m.channel_id = held.id / 2 AND m.id > held.read_through)
+          OR EXISTS (
+          SELECT FROM message m
+          WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = held.id / 2
+            AND m.channel_id <> m.sent_channel_id AND m.id > held.read_through) END
       ON CONFLICT (realm_id, user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
     )
     SELECT id AS through FROM last`;
@@ -229,7 +235,7 @@ function readSince(tx: Tx, { organizationId, userId }: Holder, through: bigint):
   return tx.$executeRaw`
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${organizationId}, ${userId}, ${SENT_RECIPIENT}, max(m.id) FROM message m
-    WHERE m.realm_id = ${organizationId} AND m.id > ${through} AND ${receivedBy(userId)} GROUP BY ${SENT_RECIPIENT}
+    WHERE m.realm_id = ${organizationId} AND m.id > ${through} AND ${receivedBy(organizationId, userId)} GROUP BY ${SENT_RECIPIENT}
     ON CONFLICT (realm_id, user_id, recipient_id)
       DO UPDATE SET read_through = GREATEST(read_mark.read_through, EXCLUDED.read_through)`;
 }

@@ -25,7 +25,10 @@ export async function lockReaders(tx: Tx, organizationId: number, userIds: reado
  * cause a run with each message.
  */
 const MAX_EXCEPTIONS = 64;
-/** Maximum number of messages that are examined to find the best position of a read mark. Examining them takes some 50 ms. */
+/**
+ * Maximum number of messages after the read mark that are examined to find its best position. The mark is not moved beyond
+ * them. Examining them takes about 50 ms.
+ */
 const MAX_SPAN = 20_000;
 
 /**
@@ -60,25 +63,28 @@ export async function setRead(tx: Tx, holder: Holder, messageIds: readonly numbe
       SELECT m.id, ${SENT_RECIPIENT} AS recipient_id,
              (m.sender_id = ${userId} AND m.read_by_sender) OR m.id <= COALESCE((
                SELECT r.read_through FROM read_mark r
-               WHERE r.realm_id = m.realm_id AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0)
-             OR NOT ${receivedBy(userId)} AS by_itself
+               WHERE r.realm_id = ${organizationId} AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0)
+             OR NOT ${receivedBy(organizationId, userId)} AS by_itself
       FROM message m WHERE m.realm_id = ${organizationId} AND m.id = ANY(${[...messageIds]}::bigint[]) FOR KEY SHARE OF m
+    ), held AS MATERIALIZED (
+      SELECT w.recipient_id, (
+        SELECT count(*)::int FROM read_exception x
+        WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.recipient_id = w.recipient_id) AS before
+      FROM (SELECT DISTINCT recipient_id FROM wanted) AS w
+    ), gone AS (
+      DELETE FROM read_exception x USING wanted
+      WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = wanted.id AND wanted.by_itself = ${isRead}::boolean
+      RETURNING x.recipient_id
     ), put AS (
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
       SELECT ${organizationId}, ${userId}, id, recipient_id, ${isRead}::boolean FROM wanted WHERE by_itself <> ${isRead}::boolean
       ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET is_read = EXCLUDED.is_read
       RETURNING recipient_id
-    ), gone AS (
-      DELETE FROM read_exception x USING wanted
-      WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = wanted.id AND wanted.by_itself = ${isRead}::boolean
-      RETURNING x.recipient_id
     )
-    SELECT w.recipient_id,
-           (SELECT count(*)::int FROM read_exception x
-            WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.recipient_id = w.recipient_id) AS before,
-           (SELECT count(*)::int FROM put WHERE put.recipient_id = w.recipient_id) AS put,
-           (SELECT count(*)::int FROM gone WHERE gone.recipient_id = w.recipient_id) AS gone
-    FROM (SELECT DISTINCT recipient_id FROM wanted) AS w`;
+    SELECT held.recipient_id, held.before,
+           (SELECT count(*)::int FROM put WHERE put.recipient_id = held.recipient_id) AS put,
+           (SELECT count(*)::int FROM gone WHERE gone.recipient_id = held.recipient_id) AS gone
+    FROM held`;
   for (const { recipient_id, before, put, gone } of touched) {
     if (doublings(before + put - gone) > doublings(before)) await compact(tx, holder, Number(recipient_id));
   }
@@ -106,8 +112,8 @@ export async function compact(tx: Tx, { organizationId, userId }: Holder, recipi
   const places = sentTo(recipientId).map(
     (place) => Prisma.sql`(
       SELECT m.id, m.sender_id = ${userId} AND m.read_by_sender AS by_itself, x.is_read
-      FROM mark, last, message m LEFT JOIN read_exception x ON x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id
-      WHERE m.realm_id = ${organizationId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(userId)}
+      FROM mark, last, message m LEFT JOIN read_exception x ON x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = m.id
+      WHERE m.realm_id = ${organizationId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(organizationId, userId)}
       ORDER BY m.id LIMIT ${MAX_SPAN})`,
   );
   // `dearer` is the number by which exceptions increase if the mark is moved to a message. Each unread message up to that
@@ -117,7 +123,7 @@ export async function compact(tx: Tx, { organizationId, userId }: Holder, recipi
     WITH mark AS (
       SELECT COALESCE(max(read_through), 0) AS id FROM read_mark
       WHERE realm_id = ${organizationId} AND user_id = ${userId} AND recipient_id = ${recipientId}::bigint
-    ), last AS (
+    ), last AS MATERIALIZED (
       SELECT max(message_id) AS id FROM read_exception
       WHERE realm_id = ${organizationId} AND user_id = ${userId} AND recipient_id = ${recipientId}::bigint
     ), span AS MATERIALIZED (
@@ -125,6 +131,9 @@ export async function compact(tx: Tx, { organizationId, userId }: Holder, recipi
       FROM (SELECT * FROM (${Prisma.join(places, ' UNION ALL ')}) AS sent ORDER BY id LIMIT ${MAX_SPAN}) AS few
     ), best AS (
       SELECT id FROM span WHERE dearer < 0 ORDER BY dearer, id DESC LIMIT 1
+    ), gone AS (
+      DELETE FROM read_exception x USING best
+      WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.recipient_id = ${recipientId}::bigint AND x.is_read AND x.message_id <= best.id
     ), put AS (
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
       SELECT ${organizationId}, ${userId}, there.id, ${recipientId}::bigint, false FROM (
@@ -132,9 +141,6 @@ export async function compact(tx: Tx, { organizationId, userId }: Holder, recipi
         WHERE m.realm_id = ${organizationId} AND m.id IN (
           SELECT span.id FROM span, best WHERE span.id <= best.id AND NOT by_itself AND is_read IS NULL)
         FOR KEY SHARE OF m) AS there
-    ), gone AS (
-      DELETE FROM read_exception x USING best
-      WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.recipient_id = ${recipientId}::bigint AND x.is_read AND x.message_id <= best.id
     )
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${organizationId}, ${userId}, ${recipientId}::bigint, id FROM best

@@ -3,7 +3,10 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import type { Holder } from './read-state.ts';
 
-/** Maximum number of starred messages, and maximum number of conversations, in the initial state of an event queue. */
+/**
+ * Maximum number of starred messages, and maximum number of conversations, in the initial state of an event queue. Older ones
+ * are omitted.
+ */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
 /** Reads the ids of the user's newest starred messages, ascending. At most `MAX_STARRED`. */
@@ -37,7 +40,8 @@ export async function recentConversations(
     Prisma.sql`
     SELECT last.id AS max_id, c.member_ids FROM conversation_member cm
     CROSS JOIN LATERAL (
-      SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1) AS last
+      SELECT m.id FROM message m
+      WHERE m.realm_id = ${organizationId} AND m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1) AS last
     JOIN conversation c ON c.realm_id = cm.realm_id AND c.id = cm.conversation_id
     WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`,
   );
@@ -62,19 +66,21 @@ export async function lastReceivedIds(db: SqlClient, holders: readonly Holder[])
     Prisma.sql`
     SELECT u.id AS user_id, (SELECT max(id) FROM (
       SELECT (SELECT m.id FROM message m
-              WHERE m.channel_id = p.channel_id AND COALESCE(m.sent_channel_id = m.channel_id) AND m.id > p.began_message_id
+              WHERE m.realm_id = u.realm_id AND m.channel_id = p.channel_id AND COALESCE(m.sent_channel_id = m.channel_id) AND m.id > p.began_message_id
                 AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) ORDER BY m.id DESC LIMIT 1) AS id
       FROM subscription_period p WHERE p.realm_id = u.realm_id AND p.user_id = u.id
       UNION ALL
       SELECT (SELECT m.id FROM message m
-              WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND m.id > p.began_message_id
+              WHERE m.realm_id = u.realm_id AND m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+                AND m.id > p.began_message_id
                 AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) ORDER BY m.id DESC LIMIT 1)
       FROM subscription_period p WHERE p.realm_id = u.realm_id AND p.user_id = u.id
       UNION ALL
-      SELECT (SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1)
+      SELECT (SELECT m.id FROM message m
+              WHERE m.realm_id = u.realm_id AND m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1)
       FROM conversation_member cm WHERE cm.realm_id = u.realm_id AND cm.user_id = u.id
       UNION ALL
-      (SELECT m.id FROM message m WHERE m.sender_id = u.id ORDER BY m.id DESC LIMIT 1)
+      (SELECT m.id FROM message m WHERE m.realm_id = u.realm_id AND m.sender_id = u.id ORDER BY m.id DESC LIMIT 1)
     ) AS last) AS id FROM unnest(
       ${holders.map(({ organizationId }) => organizationId)}::int[], ${holders.map(({ userId }) => userId)}::int[]) AS u(realm_id, id)`,
   );

@@ -164,7 +164,8 @@ export async function firstUnreadIn(
     const holder = { organizationId, userId };
     const first = (stands: Prisma.Sql) => Prisma.sql`(
       SELECT m.id FROM message m
-      WHERE ${stands} AND m.id > p.above AND m.channel_id IS NOT DISTINCT FROM m.sent_channel_id
+      WHERE m.realm_id = ${organizationId} AND ${stands}
+        AND m.id > p.above AND m.channel_id IS NOT DISTINCT FROM m.sent_channel_id
         AND NOT (m.sender_id = ${userId} AND m.read_by_sender)
         AND NOT EXISTS (SELECT FROM read_exception x WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = m.id)
       ORDER BY m.id LIMIT 1)`;

@@ -72,13 +72,13 @@ const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly UnreadCountRow[]
     };
   });
 
-/** Loads two functions that return the number of the viewer's unread messages in a channel and in a conversation, by id. */
+/**
+ * Loads two functions: `channel` returns the number of the viewer's unread messages in a channel, `conversation` their number
+ * in a conversation.
+ */
 export const ownCountsIn = sumsIn(ownCounts);
 
-/**
- * Loads two functions that return the number of the viewer's unread messages in a channel and in a conversation that are not
- * muted, by id.
- */
+/** Loads two functions like those of `ownCountsIn`, which do not count muted messages. */
 export const ownUnmutedCountsIn = sumsIn(async (ctx) => (await ownCounts(ctx)).filter(({ isMuted }) => !isMuted));
 
 /** Loads two functions that return the number of the viewer's unread mentions in a channel and in a conversation, by id. */

@@ -7,8 +7,9 @@ import type { AnyHolder } from './unread.ts';
 import { ofEach } from './unread-counts.ts';
 
 /**
- * Maximum number of messages that are examined for mentions, newest first. One such limit applies to the messages that mention
- * the user. Another applies, in each channel and conversation, to the messages that mention all members.
+ * Maximum number of messages that are examined for mentions, newest first. Older messages are not counted as mentions. One such
+ * limit applies to the messages that mention the user. Another applies, in each channel and conversation, to the messages that
+ * mention all members.
  */
 export const MAX_MENTIONS = 1_000;
 
@@ -31,7 +32,8 @@ export function mentionsOf(holder: AnyHolder, filter?: PlaceFilter): Prisma.Sql 
   const { organizationId, userId } = holder;
   const wildcards = (stands: Prisma.Sql) => Prisma.sql`
     SELECT mentioned.id FROM place p CROSS JOIN LATERAL (
-      SELECT m.id FROM message m WHERE ${stands} AND m.channel_wildcard AND m.id > p.above
+      SELECT m.id FROM message m
+      WHERE m.realm_id = ${organizationId} AND ${stands} AND m.channel_wildcard AND m.id > p.above
       ORDER BY m.id DESC LIMIT ${MAX_MENTIONS}) AS mentioned`;
   return Prisma.sql`
     WITH ${placesOf(holder, filter)}, found AS (
@@ -45,7 +47,7 @@ export function mentionsOf(holder: AnyHolder, filter?: PlaceFilter): Prisma.Sql 
       WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND NOT x.is_read
       UNION
       SELECT m.id FROM subscription_period p
-      JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+      JOIN message m ON m.realm_id = p.realm_id AND m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
       WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND m.channel_wildcard
     )
     SELECT m.channel_id AS "channelId", m.conversation_id AS "conversationId", topic_key(m.topic) AS topic, count(*)::int AS count
@@ -54,13 +56,13 @@ export function mentionsOf(holder: AnyHolder, filter?: PlaceFilter): Prisma.Sql 
     LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id
     LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)
     WHERE (um.mentioned OR NOT (${IS_TOPIC_MUTED}) AND (m.channel_wildcard OR um.topic_wildcard_mentioned))
-      AND ${isUnreadBy(userId)}
+      AND ${isUnreadBy(organizationId, userId)}
       -- Own messages in a channel without a subscription count only if they were marked as unread.
       AND (m.sender_id <> ${userId} OR m.conversation_id IS NOT NULL
-        OR EXISTS (SELECT FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id)
+        OR EXISTS (SELECT FROM read_exception x WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = m.id)
         OR EXISTS (
           SELECT FROM subscription_period p
-          WHERE p.realm_id = m.realm_id AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id AND p.began_message_id < m.id
+          WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id AND p.began_message_id < m.id
             AND (p.ended_message_id IS NULL OR m.id <= p.ended_message_id)))
     GROUP BY 1, 2, 3`;
 }

@@ -22,8 +22,8 @@ export interface UnreadGroup {
   /** Ids of the unread messages, ascending. */
   readonly ids: readonly number[];
   /**
-   * Ids of those unread messages that mention the user by name or through a group. If the topic is not muted, also of those
-   * with a wildcard mention.
+   * Ids of those unread messages that mention the user by name or through a group. If the topic is not muted, ids of messages
+   * with a wildcard mention are included.
    */
   readonly mentions: readonly number[];
 }
@@ -54,7 +54,7 @@ interface Window {
  * not know the marks.
  *
  * @param place Channel or topic to which the result is restricted. Absent: all direct messages, and the channels that are not
- * archived and to which the user is subscribed.
+ *   archived and to which the user is subscribed.
  * @param window Range of ids to which the result is restricted.
  */
 export function unreadMessages(
@@ -74,7 +74,7 @@ export function unreadMessages(
     ${window === undefined ? Prisma.empty : Prisma.sql`AND m.id > ${window.above} AND m.id <= ${window.through}`}`;
   const byMark = Prisma.sql`
     NOT (m.sender_id = ${userId} AND m.read_by_sender)
-    AND NOT EXISTS (SELECT FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id) ${within}`;
+    AND NOT EXISTS (SELECT FROM read_exception x WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = m.id) ${within}`;
   const inPeriod = Prisma.sql`
     m.id > GREATEST(p.began_message_id, r.read_through) AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)`;
   const parts = [
@@ -85,7 +85,8 @@ export function unreadMessages(
       LEFT JOIN read_mark r ON r.realm_id = ${organizationId} AND r.user_id = ${userId} AND r.recipient_id = place.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
-        WHERE m.channel_id = place.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
+        WHERE m.realm_id = ${organizationId} AND m.channel_id = place.channel_id AND m.sent_channel_id = m.channel_id
+          AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS sent`,
     // Messages that were moved from another channel.
     Prisma.sql`
@@ -93,7 +94,8 @@ export function unreadMessages(
       LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
-        WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
+        WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+          AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved
       WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
     // Messages that were marked as unread one by one, or left unread when the read mark was moved.
@@ -111,7 +113,7 @@ export function unreadMessages(
       LEFT JOIN read_mark r ON r.realm_id = cm.realm_id AND r.user_id = cm.user_id AND r.recipient_id = cm.conversation_id::bigint * 2 + 1
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
-        WHERE m.conversation_id = cm.conversation_id AND m.id > COALESCE(r.read_through, 0) AND ${byMark} OFFSET 0
+        WHERE m.realm_id = ${organizationId} AND m.conversation_id = cm.conversation_id AND m.id > COALESCE(r.read_through, 0) AND ${byMark} OFFSET 0
       ) AS direct
       WHERE cm.realm_id = ${organizationId} AND cm.user_id = ${userId}`);
   }
@@ -267,7 +269,7 @@ export async function unreadIdsInConversation(
     WHERE m.realm_id = ${organizationId} AND m.conversation_id = ${conversationId}::int AND m.id > mark.id
       AND NOT (m.sender_id = ${userId} AND m.read_by_sender)
       AND NOT EXISTS (
-        SELECT FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id)
+        SELECT FROM read_exception x WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND x.message_id = m.id)
     UNION
     SELECT x.message_id FROM read_exception x
     WHERE x.realm_id = ${organizationId} AND x.user_id = ${userId} AND NOT x.is_read

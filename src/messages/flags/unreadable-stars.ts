@@ -63,15 +63,15 @@ export async function removeUnreadableStars(
  */
 function starsIn(tx: Tx, organizationId: number, { channelIds, userIds, messageIds }: StarScope): Promise<Star[]> {
   const conditions = [
-    Prisma.sql`um.realm_id = ${organizationId} AND um.starred AND m.channel_id IS NOT NULL`,
+    Prisma.sql`um.starred AND m.channel_id IS NOT NULL`,
     ...(channelIds === undefined ? [] : [Prisma.sql`m.channel_id = ANY(${[...channelIds]}::int[])`]),
     ...(userIds === undefined ? [] : [Prisma.sql`um.user_id = ANY(${[...userIds]}::int[])`]),
     ...(messageIds === undefined ? [] : [Prisma.sql`um.message_id = ANY(${[...messageIds]}::bigint[])`]),
   ];
   return tx.$queryRaw<Star[]>`
-    SELECT um.user_id, um.message_id, m.channel_id, ${receivedBy(Prisma.sql`um.user_id`)} AS received
+    SELECT um.user_id, um.message_id, m.channel_id, ${receivedBy(organizationId, Prisma.sql`um.user_id`)} AS received
     FROM user_message um JOIN message m ON m.realm_id = um.realm_id AND m.id = um.message_id
-    WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY um.user_id, um.message_id`;
+    WHERE um.realm_id = ${organizationId} AND ${Prisma.join(conditions, ' AND ')} ORDER BY um.user_id, um.message_id`;
 }
 
 /**
@@ -86,9 +86,12 @@ async function clearStars(
   const pairs = [...removed].flatMap(([userId, ids]) => ids.map((id) => ({ userId, id })));
   const given = Prisma.sql`unnest(${pairs.map(({ userId }) => userId)}::int[], ${pairs.map(({ id }) => id)}::bigint[])
     AS gone(user_id, message_id)`;
-  const isGiven = Prisma.sql`um.realm_id = ${organizationId} AND um.user_id = gone.user_id AND um.message_id = gone.message_id`;
-  await tx.$executeRaw`UPDATE user_message um SET starred = false FROM ${given} WHERE ${isGiven}`;
+  const isGiven = Prisma.sql`um.user_id = gone.user_id AND um.message_id = gone.message_id`;
   await tx.$executeRaw`
-    DELETE FROM user_message um USING ${given} WHERE ${isGiven} AND NOT (um.starred OR um.collapsed OR um.mentioned
+    UPDATE user_message um SET starred = false FROM ${given}
+    WHERE um.realm_id = ${organizationId} AND ${isGiven}`;
+  await tx.$executeRaw`
+    DELETE FROM user_message um USING ${given}
+    WHERE um.realm_id = ${organizationId} AND ${isGiven} AND NOT (um.starred OR um.collapsed OR um.mentioned
       OR um.topic_wildcard_mentioned OR um.has_alert_word OR um.historical)`;
 }

@@ -32,7 +32,7 @@ const FIXED_FLAGS = [
   'historical',
 ];
 
-/** Maximum number of messages whose flags one request can change. */
+/** Maximum number of messages whose flags one request can change. Larger requests are refused with `ValidationError`. */
 const MAX_MESSAGES = 5_000;
 
 /**
@@ -71,8 +71,8 @@ export interface FlagsChanged {
  * messages that the viewer did not receive can be flagged too. Channel messages become unread only if the viewer is subscribed.
  *
  * @throws ValidationError if there are more than 5,000 messages.
- * @throws NotFoundError if a message does not exist. Also if the viewer has no access to it. Access means that the viewer can read
- * the message or, unless the change adds stars, received it in its current channel.
+ * @throws NotFoundError if a message does not exist, or the viewer has no access to it. Access means that the viewer can read
+ *   the message or, unless the change adds stars, received it in its current channel.
  * @throws TotalReachedError if the viewer would have more than 100,000 starred messages.
  */
 export async function updateFlags(ctx: Ctx, messageIds: readonly number[], change: FlagChange): Promise<FlagsChanged> {
@@ -90,7 +90,7 @@ export async function updateFlags(ctx: Ctx, messageIds: readonly number[], chang
   });
 }
 
-/** A narrow, an anchor, and the numbers of messages before and after the anchor. */
+/** A narrow (message filter), an anchor, and the numbers of messages before and after the anchor. */
 export interface NarrowRange extends Range {
   readonly narrow: readonly NarrowTerm[];
 }
@@ -102,7 +102,8 @@ export interface NarrowChanged extends FlagsChanged {
 }
 
 /**
- * Adds or removes a flag of the messages of a narrow around an anchor, like `updateFlags`.
+ * Adds a flag of the viewer to the messages of a narrow around an anchor, or removes it, and notifies the viewer's clients of
+ * the messages that changed. Channel messages become unread only if the viewer is subscribed.
  *
  * @throws BadNarrowError if the narrow is invalid.
  * @throws ValidationError if `numBefore` or `numAfter` is negative, or if their sum is more than 5,000.
@@ -236,7 +237,7 @@ interface FlaggedMessage extends FlaggedPlace {
  *
  * @param lockedChannels Locked channels. If given, the viewer must be able to read all of the messages.
  * @throws NotFoundError for the first message that does not exist or to which the viewer has no access. The error does not
- * depend on which of the two is true.
+ *   depend on which of the two is true.
  */
 async function requireMessages(
   tx: Tx,
@@ -276,11 +277,11 @@ async function readMessages(
       SELECT 1 AS held FROM message WHERE realm_id = ${organizationId} AND id = ANY(${[...ids]}::bigint[]) ORDER BY id FOR SHARE`;
   }
   const rows = await tx.$queryRaw<(Omit<FlaggedMessage, 'id'> & { readonly id: bigint })[]>`
-    SELECT m.id, m.channel_id AS "channelId", m.topic, m.conversation_id AS "conversationId", c.member_ids AS "memberIds", ${receivedBy(userId)} AS received,
-           COALESCE(m.channel_id <> m.sent_channel_id, false) AS "isMoved", ${isUnreadBy(userId)} AS "isUnread", s.user_id IS NOT NULL AS "isSubscribed",
+    SELECT m.id, m.channel_id AS "channelId", m.topic, m.conversation_id AS "conversationId", c.member_ids AS "memberIds", ${receivedBy(organizationId, userId)} AS received,
+           COALESCE(m.channel_id <> m.sent_channel_id, false) AS "isMoved", ${isUnreadBy(organizationId, userId)} AS "isUnread", s.user_id IS NOT NULL AS "isSubscribed",
            ${IS_TOPIC_MUTED} AS "isMuted",
            COALESCE(um.mentioned, false) AS mentioned,
-           COALESCE(um.topic_wildcard_mentioned, false) OR (m.channel_wildcard AND ${receivedBy(userId)}) AS wildcard
+           COALESCE(um.topic_wildcard_mentioned, false) OR (m.channel_wildcard AND ${receivedBy(organizationId, userId)}) AS wildcard
     FROM message m
     LEFT JOIN conversation c ON c.realm_id = m.realm_id AND c.id = m.conversation_id
     LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active
@@ -332,7 +333,7 @@ async function setFlag(
   const changed = await tx.$queryRaw<{ id: bigint }[]>`
     INSERT INTO user_message (realm_id, user_id, message_id, ${column}, historical)
     SELECT ${organizationId}, ${viewer.id}, there.id, true, NOT there.received FROM (
-      SELECT m.id, ${receivedBy(viewer.id)} AS received FROM message m
+      SELECT m.id, ${receivedBy(organizationId, viewer.id)} AS received FROM message m
       WHERE m.realm_id = ${organizationId} AND m.id = ANY(${rows.map(({ id }) => id)}::bigint[]) FOR KEY SHARE OF m) AS there
     ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET ${column} = true WHERE NOT user_message.${column}
     RETURNING message_id AS id`;

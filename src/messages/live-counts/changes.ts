@@ -37,8 +37,8 @@ export interface PlaceChange {
   readonly userIds: readonly number[] | null;
   readonly recipientIds: readonly number[];
   /**
-   * The counts that can change. `any`: every count. `fewer`: every count, but it can only fall, so counts of 0 stay.
-   * `mentions`: counts of mentions, which can only fall unless the user is in `mentioned`.
+   * The counts that can change. `any`: every count. `fewer`: every count, but counts can only decrease, so a count of 0 stays
+   * 0. `mentions`: counts of mentions, which can only decrease unless the user is in `mentioned`.
    */
   readonly effect: 'any' | 'fewer' | 'mentions';
   /** Whether users can lose mentions, including mentions in messages that they have read. */
@@ -60,7 +60,7 @@ const places = (
   { effect = 'any', losesMentions = false, mentioned = [] }: Partial<PlaceChange> = {},
 ): PlaceChange => ({ kind: 'places', userIds, recipientIds, effect, losesMentions, mentioned });
 
-/** Payloads of the channel and subscription events, as far as they concern unread state. */
+/** Payload of an event `subscription/add`, with only the fields that concern unread state. */
 interface SubscriptionsAdded {
   readonly subscribers: readonly {
     readonly user_id: number;
@@ -173,7 +173,7 @@ function changesOrAll(changes: ChangesIn, payload: unknown, event: StoredEvent):
   try {
     if (Object.keys(payload as object).length > 0) return changes(payload, event);
   } catch {
-    // An unexpected form.
+    // If the payload has an unexpected form, all counts count as changed.
   }
   return [{ kind: 'whole', userIds: null }];
 }

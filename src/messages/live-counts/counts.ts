@@ -41,7 +41,7 @@ const MANY_PLACES = 50;
 const [USER_BYTES, PLACE_BYTES, SUBSCRIPTION_BYTES] = [1_000, 200, 1_000];
 
 /** The unread state of a user in one channel or conversation. */
-class Place {
+class LocationCounts {
   readonly recipientId: number;
   /** Id of the last event whose effect the counts contained when they were read. */
   readonly at: number;
@@ -132,9 +132,9 @@ export class ReaderCounts {
    * and after `reset`.
    */
   #at: number | undefined;
-  readonly #places = new Map<number, Place>();
+  readonly #places = new Map<number, LocationCounts>();
   /** Channels and conversations whose counts are outdated: they lack the effect of some events. */
-  readonly #outdated = new Set<Place>();
+  readonly #outdated = new Set<LocationCounts>();
   #gap: Gap | undefined;
   #unmutedInChannels = 0;
   #muted = 0;
@@ -224,7 +224,7 @@ export class ReaderCounts {
     return (policy ?? INHERITED) as TopicPolicy;
   }
 
-  #channel(channelId: number): Place | undefined {
+  #channel(channelId: number): LocationCounts | undefined {
     return this.#places.get(channelRecipientId(channelId));
   }
 
@@ -292,7 +292,7 @@ export class ReaderCounts {
    * @returns Recipient ids of the channels and conversations whose counts were replaced.
    */
   replace({ position, parts }: UnreadState, scope: UnreadScope): ReadonlySet<number> {
-    const replaced = new Map<number, Place>();
+    const replaced = new Map<number, LocationCounts>();
     if (this.#at === undefined || position < this.#at) return new Set();
     const recipientIds = [
       ...scope.channelIds.map(channelRecipientId),
@@ -300,7 +300,7 @@ export class ReaderCounts {
     ];
     for (const recipientId of recipientIds) {
       if (position >= (this.#places.get(recipientId)?.at ?? 0))
-        replaced.set(recipientId, new Place(recipientId, position));
+        replaced.set(recipientId, new LocationCounts(recipientId, position));
     }
     for (const place of replaced.values()) {
       if (place.isChannel) place.subscription = { ...NOT_SUBSCRIBED, topics: this.#topicsKept(place.recipientId) };
@@ -328,7 +328,7 @@ export class ReaderCounts {
     return kept;
   }
 
-  #put(place: Place): void {
+  #put(place: LocationCounts): void {
     const before = this.#places.get(place.recipientId);
     if (before !== undefined) {
       this.#count(before, -1);
@@ -340,17 +340,17 @@ export class ReaderCounts {
   }
 
   /** Adds the counts of a channel or conversation to the totals, or subtracts them. */
-  #count(place: Place, sign: 1 | -1): void {
+  #count(place: LocationCounts, sign: 1 | -1): void {
     if (place.isChannel) this.#unmutedInChannels += sign * place.unmuted;
     else this.#inConversations += sign * place.unmuted;
     this.#muted += sign * place.muted;
     this.#mentions += sign * place.mentionCount;
   }
 
-  #place(recipientId: number): Place {
+  #place(recipientId: number): LocationCounts {
     let place = this.#places.get(recipientId);
     if (place === undefined) {
-      place = new Place(recipientId, this.#at ?? 0);
+      place = new LocationCounts(recipientId, this.#at ?? 0);
       this.#places.set(recipientId, place);
     }
     return place;
@@ -404,7 +404,7 @@ export class ReaderCounts {
     if (isNew) this.#addMessage(place, isMuted);
   }
 
-  #addMessage(place: Place, isMuted: boolean): void {
+  #addMessage(place: LocationCounts, isMuted: boolean): void {
     if (isMuted) {
       place.muted++;
       this.#muted++;
@@ -446,7 +446,7 @@ export class ReaderCounts {
     if (this.#named > MAX_MENTIONS) this.#gap = withGap(this.#gap, change);
   }
 
-  #outdate(place: Place, change: UnreadStateChange): void {
+  #outdate(place: LocationCounts, change: UnreadStateChange): void {
     place.gap = withGap(place.gap, change);
     this.#outdated.add(place);
   }
@@ -457,7 +457,7 @@ type PlacedPart = Exclude<UnreadPart, { readonly kind: 'named' }>;
 const recipientIdOf = ({ channelId, conversationId }: PlacedPart): number =>
   channelId === null ? conversationRecipientId(conversationId ?? 0) : channelRecipientId(channelId);
 
-function addTo(place: Place, part: PlacedPart): void {
+function addTo(place: LocationCounts, part: PlacedPart): void {
   switch (part.kind) {
     case 'messages':
       if (part.isMuted) place.muted += part.count;

@@ -9,7 +9,9 @@ import type { ReaderCounts } from './counts.ts';
 import { liveCounts, ofReader } from './live-counts.ts';
 import { type EventScope, shownScopeOf } from './scopes.ts';
 
-/** Event projection of the unread counts of the viewer. */
+/**
+ * Event projection (the fields that an event alone provides) of the unread counts of the viewer: all of them, as reader fields.
+ */
 const unreadCounts = new EventProjection<object>(
   'UnreadCounts',
   { idOf: ofReader(() => (counts) => counts.id) },
@@ -22,7 +24,7 @@ const unreadCounts = new EventProjection<object>(
   },
 );
 
-/** Event projection of the viewer's subscription to a channel, with its unread counts. */
+/** Event projection of the viewer's subscription to a channel: its id, its unread counts, and the ids of the channel. */
 const countedSubscription = new EventProjection<number>(
   'ChannelSubscription',
   { idOf: ofReader((channelId) => (counts) => counts.subscriptionId(channelId)) },
@@ -40,7 +42,7 @@ interface Change {
   readonly counts: ReaderCounts;
 }
 
-/** Topics and channels are shown to subscribers only. Other readers have no unread messages there. */
+/** Returns the channels in the scope to which the reader is subscribed. Other readers have no unread messages there. */
 const subscribedIn = ({ scope, counts }: Change) => scope.channelIds.filter((id) => counts.isSubscribed(id));
 
 /** Names of the policies in the schema. */
@@ -51,7 +53,10 @@ const VISIBILITIES: Readonly<Record<TopicPolicy, string>> = {
   [FOLLOWED]: 'FOLLOWED',
 };
 
-/** Policies are known for the topics of channels to which the reader is subscribed. */
+/**
+ * Field with the reader's visibility policy for a topic. The policy is known for topics of channels to which the reader is
+ * subscribed.
+ */
 const viewerVisibility = ofTopic((counts, recipientId, key) => VISIBILITIES[counts.policyIn(recipientId, key)]);
 
 const projectionWith = (fields: typeof BY_NAME) =>
@@ -69,7 +74,10 @@ const projectionWith = (fields: typeof BY_NAME) =>
     },
   );
 
-/** Event projections of the unread counts that an event changes: with the names of topics, or without them. */
+/**
+ * Event projections of the unread counts that an event changes, with the channels, topics and conversations: the first with the
+ * names of topics, the second without them.
+ */
 const [withNames, withoutNames] = [projectionWith(BY_NAME), projectionWith({})];
 
 /**
@@ -79,7 +87,10 @@ const [withNames, withoutNames] = [projectionWith(BY_NAME), projectionWith({})];
 export const changeProjection = ({ event }: EventSource): EventProjection<Change> =>
   event.type === 'message' ? withNames : withoutNames;
 
-/** Returns the input of `changeProjection`. Null if the event does not change unread counts. */
+/**
+ * Returns the scope of an event, with the unread counts of the reader for whom a result is computed. Null if the event does not
+ * change unread counts.
+ */
 export function changeIn(source: EventSource): Change | null {
   const scope = shownScopeOf(source);
   return scope === null ? null : { scope, counts: source.reader as ReaderCounts };

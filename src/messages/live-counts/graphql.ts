@@ -33,7 +33,7 @@ const UnreadChange = builder.objectRef<EventScope>('UnreadChange').implement({
     }),
     subscriptions: t.field({
       type: [ChannelSubscription],
-      description: `The viewer's subscriptions to the channels of the messages. ${AT_MOST}`,
+      description: `The viewer's subscriptions to the channels of the event's messages. ${AT_MOST}`,
       ...atMost,
       resolve: async ({ channelIds }, _args, ctx) => {
         const found = await ownSubscriptions(ctx).loadAll(channelIds);
@@ -44,9 +44,9 @@ const UnreadChange = builder.objectRef<EventScope>('UnreadChange').implement({
       type: [Topic],
       nullable: { list: false, items: true },
       description:
-        `The topics of the messages, if the viewer is subscribed to their channels. ${AT_MOST} Empty if the event ` +
-        'does not list messages. If fields other than ids and counts are selected, the item of a topic without ' +
-        'messages that the viewer can read is null.',
+        `Topics of the event's messages, if the viewer is subscribed to their channels. ${AT_MOST} Empty if the event ` +
+        'does not list messages. If fields other than ids and counts are selected, an item is null if the viewer can ' +
+        'read no message of the topic.',
       ...atMost,
       resolve: async ({ topics }, _args, ctx) => {
         const subscriptions = await ownSubscriptions(ctx).loadAll(topics.map(({ channelId }) => channelId));
@@ -58,8 +58,8 @@ const UnreadChange = builder.objectRef<EventScope>('UnreadChange').implement({
       type: [DirectConversation],
       nullable: { list: false, items: true },
       description:
-        `The direct conversations of the messages. ${AT_MOST} If fields other than ids and counts are selected, the ` +
-        'item of a conversation that has no messages any more is null.',
+        `Direct conversations of the event's messages. ${AT_MOST} If fields other than ids and counts are selected, an ` +
+        'item is null if the conversation no longer has messages.',
       ...atMost,
       resolve: ({ conversationIds }, _args, ctx) =>
         Promise.all(conversationIds.map((id) => nodeOf(ctx, 'DirectConversation' as never, id))) as never,

@@ -15,9 +15,15 @@ import { changesIn, type UnreadStateChange } from './changes.ts';
 import { ReaderCounts, type Subscriptions } from './counts.ts';
 import { scopeOf } from './scopes.ts';
 
-/** Maximum bytes of the counts of all users of this process. The counts that were used least recently are dropped. */
+/**
+ * Maximum bytes of the counts of all users of this process. Beyond it, the counts that were used least recently are dropped,
+ * and read again when needed.
+ */
 const MAX_BYTES = shareOfHeap(1 / 16, 128 * 1024 * 1024);
-/** Maximum number of changes that are held in memory for users who have not received an event for a while. */
+/**
+ * Number of changes that are held in memory for users who have not received an event for a while. Beyond twice this number, the
+ * oldest changes are dropped, and counts that lack them are read again.
+ */
 const MAX_CHANGES = 4_096;
 /** Weight of a read of all counts of one user, compared with a read of the counts of one channel. */
 const WHOLE_WEIGHT = 20;
@@ -140,7 +146,7 @@ class OrganizationCounts implements Subscriptions {
 
   isSubscribed(userId: number, channelId: number, eventId: number): boolean {
     const recipient = this.#tail.knownRecipient(userId);
-    // If the subscriptions are not in memory, the user may have any.
+    // If the subscriptions are not in memory, the user may be subscribed to any channel.
     return recipient?.isKnownAt(eventId) !== true || recipient.isSubscribedAt(channelId, eventId);
   }
 }

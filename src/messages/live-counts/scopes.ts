@@ -73,8 +73,8 @@ const SCOPES: Readonly<Record<string, ScopeIn>> = {
     MUTING_SETTINGS.includes(property) ? ofChannels([channelId]) : null,
   'stream/update': ({ id, change }: ProjectedChannelUpdate) =>
     change.property === 'is_archived' ? ofChannels([id]) : null,
-  // Clients without the capability `archived_channels` receive it if a channel is archived.
-  'stream/delete': (_facts, event) => ofChannels((event as unknown as { stream_ids: readonly number[] }).stream_ids),
+  // Clients without the capability `archived_channels` receive this event if a channel is archived.
+  'stream/delete': (_data, event) => ofChannels((event as unknown as { stream_ids: readonly number[] }).stream_ids),
 };
 
 function inEdit({ channel, move, topic, conversationId }: RecipientUpdate): EventScope {

@@ -8,7 +8,7 @@ interface NarrowDetails {
   readonly within?: string | undefined;
 }
 
-/** Error for a narrow that has an unknown operator or operand, or terms that contradict each other. */
+/** Error for a narrow (message filter) that has an unknown operator or operand, or terms that contradict each other. */
 export class BadNarrowError extends ChatError {
   readonly code = 'BAD_NARROW';
   override readonly data: { desc: string };

@@ -2,10 +2,10 @@ import type { Ctx } from '../../access/context.ts';
 import type { CompiledNarrow } from './narrow.ts';
 import { type PageBounds, selectPage } from './narrow-select.ts';
 
-/** Maximum number of senders and of channels in `Facets`. */
+/** Maximum number of senders and of channels in `Facets`. Those with fewer messages are omitted. */
 export const MAX_FACETS = 20;
 
-/** A sender or channel, with the number of its messages that match a narrow. */
+/** A sender or channel, with the number of its messages that match a narrow (message filter). */
 export interface Facet {
   readonly id: number;
   readonly count: number;
@@ -30,7 +30,9 @@ export async function readFacets(ctx: Ctx, narrow: CompiledNarrow, bounds: PageB
   };
 }
 
-/** Returns the most frequent ids, at most `MAX_FACETS`, most frequent first. Of equally frequent ids, the lower one is first. */
+/**
+ * Returns the most frequent ids, at most `MAX_FACETS`, most frequent first. Of equally frequent ids, the lower one is first.
+ */
 function mostFrequent(ids: readonly number[]): readonly Facet[] {
   const counts = new Map<number, number>();
   for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);

@@ -69,8 +69,8 @@ const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject
   search: t.string({
     required: false,
     description:
-      'Words that the content or topic of the message must contain, also with other endings ("send", "sending"), ' +
-      'ignoring case and accents. Text in quotes must occur literally, ignoring case.',
+      'Words that the content or topic of the message must contain. Case, accents and endings are ignored: "send" also ' +
+      'finds "sending". Text in quotes must occur literally, ignoring case.',
   }),
 });
 
@@ -79,7 +79,7 @@ const NarrowTerms = builder.inputType('MessageNarrowTermsInput', {
   fields: narrowFields,
 });
 
-/** GraphQL input for a narrow, which filters a list of messages. */
+/** GraphQL input for a narrow (message filter) of a list of messages. */
 export const MessageNarrow = builder.inputType('MessageNarrowInput', {
   description:
     'Filter for messages. A message must meet all conditions. With `channel`, `channels` or `topic`, all ' +
@@ -90,7 +90,8 @@ export const MessageNarrow = builder.inputType('MessageNarrowInput', {
     topic: t.field({
       type: TopicRef,
       required: false,
-      description: 'Topic of the message. Also searches messages that the viewer can read but did not receive.',
+      description:
+        'Topic of the message. The search then includes messages that the viewer can read but did not receive.',
     }),
     with: t.id({
       ...refersTo('Message'),
@@ -155,8 +156,7 @@ function termsOf({ channel, ...fields }: typeof NarrowTerms.$inferInput, negated
 
 errorType(
   BadNarrowError,
-  'The narrow (the filter for messages) refers to an object that does not exist, or has a value that no ' +
-    'message can match.',
+  'The narrow (message filter) refers to an object that does not exist, or has a value that no message can match.',
   (t) => ({
     description: t.string({
       description: 'Error message for users: the problem with the narrow.',

@@ -25,7 +25,7 @@ export async function indexMessages(
   { least = WORTH_WHILE, isOver = () => false }: { least?: number; isOver?: () => boolean } = {},
 ): Promise<void> {
   const behind = await db.$queryRaw<{ id: number }[]>`
-    SELECT p.realm_id AS id FROM search_progress p WHERE p.from_id > 0 OR EXISTS (
+    SELECT p.realm_id AS id FROM search_progress p JOIN realm r ON r.id = p.realm_id WHERE p.from_id > 0 OR EXISTS (
       SELECT FROM message m WHERE m.realm_id = p.realm_id AND m.id > p.through_id
       ORDER BY m.id OFFSET ${least - 1} LIMIT 1)
     OR EXISTS (SELECT FROM search_stale s WHERE s.realm_id = p.realm_id ORDER BY s.id OFFSET ${least - 1} LIMIT 1)`;

@@ -6,19 +6,20 @@ import type { Db, SqlClient } from '../../platform/db/client.ts';
 const { sql } = Prisma;
 
 /**
- * Maximum number of messages of each kind that one transaction indexes: new, changed, and older than the index. Writing an
- * index entry takes some 0.3 ms, and longer for long messages, so `index_messages` also limits the size of their texts.
- * Deletions of these messages wait for the transaction.
+ * Maximum number of messages of each kind that one transaction indexes: new, changed, and older than the index. Further
+ * messages are indexed by the next transaction. Writing an index entry takes about 0.3 ms, and longer for long messages, so
+ * `index_messages` also limits the size of their texts. Deletions of these messages wait for the transaction.
  */
 const AT_ONCE = 128;
 /**
- * Maximum size of the messages without a current index entry that a search compares one by one, in bytes. A comparison takes up
- * to 1.5 µs for each byte, and the embedded database runs no other statement during the search.
+ * Maximum size of the messages without a current index entry that a search compares one by one, in bytes. If there are more,
+ * the search first waits until they are indexed. A comparison takes up to 1.5 µs for each byte, and the embedded database runs
+ * no other statement during the search.
  */
 const UNINDEXED_BYTES = 32_768;
 /**
  * Maximum time that a search waits for index entries, in milliseconds: in all, and while only other transactions index its
- * organization.
+ * organization. Afterwards, the search compares the messages without entries one by one.
  */
 const [MAX_WAIT_MS, MAX_IDLE_MS] = [30_000, 2_000];
 /** Pause of a search while another transaction indexes the organization, in milliseconds. */

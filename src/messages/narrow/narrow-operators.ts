@@ -12,7 +12,7 @@ import { BadNarrowError } from './errors.ts';
 import { parseSearch, type Search } from './narrow-search.ts';
 import type { Operand } from './narrow-terms.ts';
 
-/** Access path of a term: the index, or another way, by which the messages that the term selects can be read quickly. */
+/** Access path of a term: how the messages that the term selects can be read quickly, for example through an index. */
 export type Lead =
   | { readonly by: 'nothing' }
   | { readonly by: 'id'; readonly id: number }
@@ -28,7 +28,15 @@ export type Lead =
   | { readonly by: 'unread' }
   | { readonly by: 'search'; readonly search: Search };
 
-/** Compiled form of a term of a narrow, before negation. Its SQL conditions never evaluate to null. */
+/** A user with own flags and settings for messages, and their organization. */
+interface Owner {
+  readonly organizationId: number;
+  readonly userId: number;
+}
+
+const ownerOf = ({ id, organization }: Ctx['viewer']): Owner => ({ organizationId: organization.id, userId: id });
+
+/** Compiled form of a term of a narrow (message filter), before negation. Its SQL conditions never evaluate to null. */
 export interface Meaning {
   /**
    * Builds the SQL condition that the channel or conversation of a message matches the term. If the condition is false, the
@@ -121,19 +129,18 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   is: ({ viewer }, operand) => {
     const state = typeof operand === 'string' && Object.hasOwn(STATES, operand) ? STATES[operand] : undefined;
     if (state === undefined) throw new BadNarrowError(`unknown 'is' operand ${operand}`);
-    return { isOwn: operand !== 'resolved', ...state(viewer.id) };
+    return { isOwn: operand !== 'resolved', ...state(ownerOf(viewer)) };
   },
-  has: (_ctx, operand) => {
+  has: ({ organizationId }, operand) => {
+    if (operand === 'reaction') return { ofMessage: hasReaction(organizationId), lead: { by: 'reaction' } };
     const part = typeof operand === 'string' && Object.hasOwn(PARTS, operand) ? PARTS[operand] : undefined;
     if (part === undefined) throw new BadNarrowError(`unknown 'has' operand ${operand}`);
-    return operand === 'reaction'
-      ? { ofMessage: part, lead: { by: 'reaction' } }
-      : { ofMessage: part, has: String(operand) };
+    return { ofMessage: part, has: String(operand) };
   },
   in: ({ viewer }, operand) => {
     if (operand === 'all') return {};
     if (operand !== 'home') throw new BadNarrowError(`unknown 'in' operand ${operand}`);
-    return { ofMessage: sql`NOT ${isMutedFor(viewer.id)}` };
+    return { ofMessage: sql`NOT ${isMutedFor(ownerOf(viewer))}` };
   },
   id: (_ctx, operand) => {
     const id = messageIdIn(operand);
@@ -143,11 +150,12 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   near: () => ({}),
   mentions: async (ctx, operand) => {
     const { id } = await findUser(ctx, operand);
+    const user = { organizationId: ctx.organizationId, userId: id };
     // The row in `user_message` shows that the user was mentioned and received the message. The HTML shows that the mention was
     // by name.
     const byName = `class="user-mention" data-user-id="${id}"`;
     return {
-      ofMessage: sql`(strpos(m.rendered_content, ${byName}) > 0 AND ${hasRow(id, sql`um.mentioned`)})`,
+      ofMessage: sql`(strpos(m.rendered_content, ${byName}) > 0 AND ${hasRow(user, sql`um.mentioned`)})`,
       lead: { by: 'row', userId: id, isOne: sql`um.mentioned` },
     };
   },
@@ -168,19 +176,19 @@ export function messageIdIn(operand: Operand): number | undefined {
 }
 
 /** Functions that compile a term with the operator `is`, by operand. */
-const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
+const STATES: Readonly<Record<string, (owner: Owner) => Meaning>> = {
   dm: () => DIRECT,
   private: () => DIRECT,
-  starred: (userId) => ofRow(userId, sql`um.starred`),
-  alerted: (userId) => ofRow(userId, sql`um.has_alert_word`),
-  mentioned: (userId) => ({
-    ofMessage: sql`(${hasRow(userId, MENTIONED)} OR (m.channel_wildcard AND ${receivedBy(userId)}))`,
+  starred: (owner) => ofRow(owner, sql`um.starred`),
+  alerted: (owner) => ofRow(owner, sql`um.has_alert_word`),
+  mentioned: (owner) => ({
+    ofMessage: sql`(${hasRow(owner, MENTIONED)} OR (m.channel_wildcard AND ${receivedBy(owner.organizationId, owner.userId)}))`,
     lead: { by: 'mentioned' },
   }),
-  unread: (userId) => ({ ofMessage: isUnreadBy(userId), lead: { by: 'unread' } }),
+  unread: ({ organizationId, userId }) => ({ ofMessage: isUnreadBy(organizationId, userId), lead: { by: 'unread' } }),
   resolved: () => ({ ofMessage: RESOLVED, lead: { by: 'resolved' } }),
-  followed: (userId) => ({ ofMessage: sql`(${policyOf(userId)} = ${literal(FOLLOWED)})` }),
-  muted: (userId) => ({ ofMessage: isMutedFor(userId) }),
+  followed: (owner) => ({ ofMessage: sql`(${policyOf(owner)} = ${literal(FOLLOWED)})` }),
+  muted: (owner) => ({ ofMessage: isMutedFor(owner) }),
 };
 
 /**
@@ -206,16 +214,18 @@ const PARTS: Readonly<Record<string, Prisma.Sql>> = {
   link: sql`m.has_link`,
   image: sql`m.has_image`,
   attachment: sql`m.has_attachment`,
-  reaction: sql`EXISTS (SELECT FROM reaction r WHERE r.realm_id = m.realm_id AND r.message_id = m.id)`,
 };
 
-const ofRow = (userId: number, isOne: Prisma.Sql): Meaning => ({
-  ofMessage: hasRow(userId, isOne),
-  lead: { by: 'row', userId, isOne },
+const hasReaction = (organizationId: number) =>
+  sql`EXISTS (SELECT FROM reaction r WHERE r.realm_id = ${organizationId} AND r.message_id = m.id)`;
+
+const ofRow = (owner: Owner, isOne: Prisma.Sql): Meaning => ({
+  ofMessage: hasRow(owner, isOne),
+  lead: { by: 'row', userId: owner.userId, isOne },
 });
 
-const hasRow = (userId: number, isOne: Prisma.Sql) =>
-  sql`EXISTS (SELECT FROM user_message um WHERE um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id AND ${isOne})`;
+const hasRow = ({ organizationId, userId }: Owner, isOne: Prisma.Sql) =>
+  sql`EXISTS (SELECT FROM user_message um WHERE um.realm_id = ${organizationId} AND um.user_id = ${userId} AND um.message_id = m.id AND ${isOne})`;
 
 const includes = (
   conversationId: Prisma.Sql,
@@ -227,19 +237,20 @@ const includes = (
  * Builds SQL for the user's visibility policy for the topic of `m`. Its value is `INHERITED` if the user has no policy for the
  * topic.
  */
-const policyOf = (userId: number) => sql`COALESCE((
+const policyOf = ({ organizationId, userId }: Owner) => sql`COALESCE((
   SELECT t.policy FROM user_topic t
-  WHERE t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)), ${literal(INHERITED)})`;
+  WHERE t.realm_id = ${organizationId} AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND topic_key(t.topic) = topic_key(m.topic)), ${literal(INHERITED)})`;
 
 /**
  * Builds the SQL condition that the message `m` is muted for the user, by its topic or its channel.
  *
  * @param heedsChannel Whether a muted channel mutes its messages. If false, only the user's policies for topics are considered.
  */
-export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
+export const isMutedFor = (owner: Owner, heedsChannel = true): Prisma.Sql => {
+  const { organizationId, userId } = owner;
   const byChannel = sql`EXISTS (
-    SELECT FROM subscription s WHERE s.realm_id = m.realm_id AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active AND s.is_muted)`;
-  return sql`(CASE ${policyOf(userId)} WHEN ${literal(MUTED)} THEN true
+    SELECT FROM subscription s WHERE s.realm_id = ${organizationId} AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active AND s.is_muted)`;
+  return sql`(CASE ${policyOf(owner)} WHEN ${literal(MUTED)} THEN true
     WHEN ${literal(INHERITED)} THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
 };
 

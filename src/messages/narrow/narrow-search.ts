@@ -38,11 +38,14 @@ export interface Search {
 const { sql } = Prisma;
 
 /**
- * Maximum length of a search in UTF-16 units. The longest content of a message fits. The search terms of a narrow are joined
- * into one search before the limit is checked.
+ * Maximum length of a search in UTF-16 units. A longer search is refused with `BadNarrowError`. The longest content of a
+ * message fits. The search terms of a narrow (message filter) are joined into one search before the limit is checked.
  */
 const MAX_LENGTH = 10_000;
-/** Maximum number of quoted texts in a search. Each of them is compared with every message that the index returns. */
+/**
+ * Maximum number of quoted texts in a search. A search with more is refused with `BadNarrowError`. Each of them is compared
+ * with every message that the index returns.
+ */
 const MAX_QUOTED = 20;
 const MAX_PARTS = 100;
 

@@ -21,7 +21,7 @@ export interface Range {
   readonly anchor: Anchor;
   readonly numBefore: number;
   readonly numAfter: number;
-  /** Whether the anchor itself is selected if it is in the narrow. */
+  /** Whether the anchor itself is selected if it is in the narrow (message filter). */
   readonly includeAnchor: boolean;
 }
 
@@ -46,7 +46,7 @@ const id = (value: number) => sql`${value}::bigint`;
 /** Converts an exclusive bound of message ids to SQL. Undefined if the bound is below or above the ids of all messages. */
 const bound = (value: number) => (value <= 0 || value >= BEYOND ? undefined : id(value));
 
-/** Maximum number of messages that one request can select. */
+/** Maximum number of messages that one request can select. Larger requests are refused with `ValidationError`. */
 const MAX_MESSAGES = 5000;
 
 function requireFew(count: number, parameter: string): void {
@@ -61,7 +61,7 @@ function requireFew(count: number, parameter: string): void {
  * Selects the ids of the messages of a narrow around an anchor. Uses at most three queries, for any number of messages.
  *
  * @throws ValidationError if more than 5000 messages are requested, or if the anchor is excluded although messages on both
- * sides of it are requested.
+ *   sides of it are requested.
  */
 export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range): Promise<Selection> {
   const { numBefore, numAfter, includeAnchor } = range;
@@ -178,12 +178,14 @@ const whole = (limit: number): LimitedStretch => ({ above: undefined, below: und
 const [SPAN, WIDENING] = [4, 8];
 
 /**
- * Builds a query of the first messages in a range of ids that at least one of the sources returns. The columns of the query are
- * `part` and `id`.
+ * Builds a query of the ids of the first `limit` messages in a range of ids, in the order of reading, among the messages that
+ * at least one of the sources returns. Each row has the columns `part`, with the given label, and `id`.
  *
  * Each channel and conversation alone may contain all the messages that are requested, so reading the whole range from each of
  * them would be expensive. Therefore the query first reads a short part of the range (a window), and then longer windows until
  * it has enough messages.
+ *
+ * @param part Label that distinguishes these rows from those of other queries in the same statement.
  */
 function firstIn(
   { rights }: CompiledNarrow,
@@ -238,7 +240,7 @@ async function resolveAnchor(ctx: Ctx, narrow: CompiledNarrow, anchor: Anchor): 
  */
 async function firstUnread({ work }: Ctx, narrow: CompiledNarrow): Promise<number | undefined> {
   const { rights, isDirect, namesChannel, topic } = narrow;
-  const isMuted = isDirect || topic !== undefined ? sql`false` : isMutedFor(rights.userId, !namesChannel);
+  const isMuted = isDirect || topic !== undefined ? sql`false` : isMutedFor(rights, !namesChannel);
   const unmuted = withCondition(narrow, sql`NOT ${isMuted}`);
   // Each source begins at the user's read mark, so the first match of each source is near that mark.
   const sources = unreadSourcesOf(unmuted).map((source) => sql`(${source(whole(1))})`);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** The operand of a term of a narrow: a text such as a name, a numeric id, or ids of users. */
+/** The operand of a term of a narrow (message filter): a text such as a name, a numeric id, or ids of users. */
 export type Operand = string | number | readonly number[];
 
-/** One condition of a narrow, which is a filter for messages. A message must match all terms of the narrow. */
+/** One condition of a narrow. A message must match all terms of the narrow. */
 export interface NarrowTerm {
   /**
    * Name of the operator as sent by the client, which can be a legacy name. `compileNarrow` replaces it by the current name.
@@ -25,7 +25,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 export const operatorNamed = (name: string): string => (Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name);
 
 /**
- * Returns the parameter of a term, for errors. The steps are found in the GraphQL input of a narrow.
+ * Returns the path of a term in the GraphQL input of a narrow, such as `narrow["not"]["sender"]`, for errors.
  *
  * @param operator The current name of the operator.
  */
@@ -34,9 +34,15 @@ export function parameterOf({ operator, operand, negated }: NarrowTerm): string 
   return `narrow${negated ? '["not"]' : ''}["${operator}"]${key}`;
 }
 
-/** Maximum number of terms in a narrow. It bounds the size of the compiled query. */
+/**
+ * Maximum number of terms in a narrow (message filter). A narrow with more is refused with `ValidationError`. The limit bounds
+ * the size of the compiled query.
+ */
 export const MAX_TERMS = 100;
-/** Maximum number of user ids in an operand. No conversation has so many members. */
+/**
+ * Maximum number of user ids in an operand. Operands with more are refused with `ValidationError`. No conversation has so many
+ * members.
+ */
 const MAX_IDS = 1000;
 
 const FORMS = {

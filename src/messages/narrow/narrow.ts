@@ -11,8 +11,7 @@ import type { Search } from './narrow-search.ts';
 import { type NarrowTerm, operatorNamed, parameterOf } from './narrow-terms.ts';
 
 /**
- * A narrow (a filter for messages), compiled for one viewer: names are resolved, conditions are SQL and the access paths are
- * known.
+ * A narrow (message filter), compiled for one viewer: names are resolved, conditions are SQL and the access paths are known.
  */
 export interface CompiledNarrow {
   readonly rights: ReadingRights;
@@ -59,7 +58,7 @@ const negate = (condition: Prisma.Sql) => Prisma.sql`NOT ${condition}`;
  * Compiles a narrow for the viewer. Resolves the names in its terms to channels and users that the viewer can see.
  *
  * @throws BadNarrowError if an operator or operand is invalid, a term names something that does not exist or that the viewer
- * cannot see, or two terms exclude each other.
+ *   cannot see, or two terms exclude each other.
  * @throws ValidationError if an operand contains a null byte or is longer than 10,000 characters.
  */
 export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Promise<CompiledNarrow> {
@@ -117,8 +116,8 @@ const conditionOf = (compiled: readonly CompiledTerm[]): Prisma.Sql =>
   );
 
 /**
- * Maximum length of an operand, in characters. The email addresses of all members of a conversation fit, and so does the
- * content of a message.
+ * Maximum length of an operand, in characters. Longer operands are refused with `ValidationError`. The email addresses of all
+ * members of a conversation fit, and so does the content of a message.
  */
 const MAX_LENGTH = 10_000;
 

@@ -4,18 +4,20 @@ import { BadNarrowError } from './errors.ts';
 import { findChannel, findUser } from './narrow-operators.ts';
 import { type NarrowTerm, parameterOf } from './narrow-terms.ts';
 
-/** A term of a queue's narrow: the operator and the operand. */
+/** A term of a queue's narrow (message filter): the operator and the operand. */
 type QueueTerm = readonly [operator: string, operand: string];
 
 /** Operands of the operator `is` that a queue can evaluate, because the result is known when a message is sent. */
 const STATES: readonly unknown[] = ['dm', 'mentioned', 'unread', 'resolved'];
 
-/** Maximum length of an operand in the narrow of a queue, in characters. */
+/**
+ * Maximum length of an operand in the narrow (message filter) of a queue, in characters. Longer operands are refused with
+ * `ValidationError`.
+ */
 export const MAX_OPERAND_LENGTH = 300;
 
 /**
- * Converts a narrow (a filter for messages) to the narrow of an event queue, which is evaluated from a message alone, without
- * the database.
+ * Converts a narrow to the narrow of an event queue, which is evaluated from a message alone, without the database.
  *
  * @throws BadNarrowError if a condition needs more than the message, or names a channel or user by an id that the viewer cannot
  *   see. Names of channels are not checked, because a channel of that name can be created later.

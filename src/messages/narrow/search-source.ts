@@ -21,45 +21,45 @@ const firstIdOf = (bucket: Prisma.Sql) => sql`(${bucket} << 14)`;
 const MAX_BUCKETS = 16;
 
 /**
- * Number of messages per bucket, by kind of the narrow's sources. If the narrow has at most this number per bucket on average,
- * its messages are compared with the search one by one. If it has more, the index is read.
+ * Number of messages per bucket, by kind of the sources of the narrow (message filter). If the narrow has at most this number
+ * per bucket on average, its messages are compared with the search one by one. If it has more, the index is read.
  *
  * A comparison takes 7 µs. Reading a message from one of several channels and conversations takes up to 20 µs. Reading an index
- * entry takes 0.5 to 1.7 µs. Per bucket, only the index entries with the narrow's place are read (see `Place`). If the narrow
- * has no place, up to 16,384 entries of a word are read.
+ * entry takes 0.5 to 1.7 µs. Per bucket, only the index entries with the narrow's conditions are read (see `IndexedCondition`).
+ * If the index contains none of these conditions, up to 16,384 entries of a word are read.
  */
 const FEW = { ofPlace: 16, inOneIndex: 512, scattered: 64 };
 
 /**
- * Builds the source of the messages that match a search. The source reads the index bucket by bucket. It starts at the end of
- * the id range at which the page begins. It stops when the page is full or the organization has no more messages. So the cost
- * of a common word depends only on the size of the page, and messages of other organizations are not read. The first step reads
- * one bucket, and each further step reads twice as many. So the steps find at most about twice the needed messages. A step
- * begins at an existing message, so ranges without messages are not read.
+ * Builds the source of the messages that match a search.
+ *
+ * The source reads the search index in steps, from the start of the page on. The first step covers one bucket (16,384 message
+ * ids), and each further step covers twice as many. The steps end when the page is full or the organization has no more
+ * messages. So the cost of a common word depends only on the size of the page. A step begins at an existing message, so ranges
+ * without messages are skipped.
  *
  * If the narrow has few messages in a step (see `FEW`), these messages are compared with the search and the index is not read.
  * If the narrow names a channel, a topic, a conversation or a sender, only index entries with that property are read. So for a
  * word that is rare in the narrow and common elsewhere, the cost depends only on the number of messages in the narrow.
  *
- * Messages without an index entry or with a stale entry are candidates as well. For each candidate, the viewer's permissions
- * are checked first. Then the candidate is compared with the search, unless its index entry is proof that it matches.
+ * Messages without an index entry, or with an outdated one, are candidates too. The viewer's permissions are checked for each
+ * candidate. Then its text is compared with the search, unless the index entry already proves the match.
  *
- * The result of the subquery `found` is used twice. `OFFSET 0` prevents the planner from inlining the subquery, which would run
- * it twice.
+ * The subquery `found` is used twice. `OFFSET 0` prevents the planner from inlining it, which would run it twice.
  *
  * @param others Sources of the narrow without its search (see `withoutSearch`).
  */
 export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sources): Source {
   const { organizationId } = narrow.rights;
-  const places = placesIn(narrow);
+  const conditions = conditionsIn(narrow);
   // Without lexemes, all entries of the step are read, and most of them are excluded by their folded text.
   const mayMatch = search.query === '' ? sql`AND ${search.mayMatch(sql`s.folded`)}` : sql``;
   const isUnsearched = isInNarrow(withoutSearch(narrow));
-  // Scattered sources may read all messages of many channels in a step to find the few that match. If the narrow has a place,
-  // reading the index costs less. Direct messages are an exception: their source reads only the viewer's conversations, which
-  // can have few of the organization's direct messages.
-  const isCompared = others.kind !== 'scattered' || places.length === 0 || narrow.isDirect;
-  const entries = places.length === 0 ? [sql`''`] : places.map(({ entry }) => entry);
+  // Scattered sources may read all messages of many channels in a step to find the few that match. If the narrow has an
+  // indexed condition, reading the index costs less. Direct messages are an exception: their source reads only the viewer's
+  // conversations, which can have few of the organization's direct messages.
+  const isCompared = others.kind !== 'scattered' || conditions.length === 0 || narrow.isDirect;
+  const entries = conditions.length === 0 ? [sql`''`] : conditions.map(({ entry }) => entry);
   const lexemes = [...(search.query === '' ? [] : [sql`${search.query}::text::tsquery`]), ...entries.map(among)];
   return (stretch) => {
     const { above, below, newestFirst, limit } = stretch;
@@ -77,7 +77,7 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
     const most = sql`(${FEW[others.kind]} * pass.span)`;
     const few = isCompared
       ? others.all.map((source) => sql`(${source(inStep(sql`(${most} + 1)`))})`)
-      : [sql`SELECT m.id FROM message m WHERE false`];
+      : [sql`SELECT 0::bigint AS id WHERE false`];
     const areFew = isCompared ? sql`(SELECT count(*) FROM few) <= ${most}` : sql`false`;
     const without = (isOne: Prisma.Sql) => sql`
       SELECT m.id, false FROM message m
@@ -126,7 +126,7 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
                 SELECT f.id, f.is_match FROM found f WHERE ${within(sql`f.id`, rest)} ORDER BY f.id ${way(stretch)}
               ) AS found CROSS JOIN LATERAL (
                 SELECT m.id FROM message m
-                WHERE m.realm_id = ${organizationId} AND m.id = found.id AND ${allOf([...places.map(({ isOne }) => isOne), isUnsearched])}
+                WHERE m.realm_id = ${organizationId} AND m.id = found.id AND ${allOf([...conditions.map(({ isOne }) => isOne), isUnsearched])}
                   AND (found.is_match OR ${search.matches})
                 LIMIT 1
               ) AS there
@@ -140,29 +140,32 @@ export function fromSearch(narrow: CompiledNarrow, search: Search, others: Sourc
   };
 
   /**
-   * Builds a `tsquery` that matches the index entries of one place in any bucket of the current step. `place` is SQL for the
-   * text of the place (`Place.entry`).
+   * Builds a `tsquery` that matches the index entries with one condition of the narrow, in any bucket of the current step.
+   * `entry` is SQL for the text of the condition (`IndexedCondition.entry`).
    */
-  function among(place: Prisma.Sql): Prisma.Sql {
+  function among(entry: Prisma.Sql): Prisma.Sql {
     return sql`(
-      SELECT string_agg(''' ' || ${organizationId}::int::text || '.' || bucket::text || ${place} || '''', '|')::tsquery
+      SELECT string_agg(''' ' || ${organizationId}::int::text || '.' || bucket::text || ${entry} || '''', '|')::tsquery
       FROM generate_series(step.low, step.high) AS bucket)`;
   }
 }
 
-/** A property that each message of a narrow has: its location, its sender, or a part of its content. */
-interface Place {
+/**
+ * A condition that every message of the narrow meets, and that index entries contain: the channel or conversation, the topic,
+ * the sender, that the message is direct, or a part of its content.
+ */
+interface IndexedCondition {
   /** SQL condition on the columns of the message `m` alone. Checked before the viewer's permissions. */
   readonly isOne: Prisma.Sql;
   /**
-   * SQL for the text that represents the place in an index entry, after the bucket. Must match the SQL function
+   * SQL for the text that represents the condition in an index entry, after the bucket. Must match the SQL function
    * `search_vector`.
    */
   readonly entry: Prisma.Sql;
 }
 
-function placesIn({ leads, topic, isDirect, has }: CompiledNarrow): Place[] {
-  const places = leads.flatMap((lead): Place[] => {
+function conditionsIn({ leads, topic, isDirect, has }: CompiledNarrow): IndexedCondition[] {
+  const conditions = leads.flatMap((lead): IndexedCondition[] => {
     if (lead.by === 'channel') {
       const channel = sql`'@' || (${lead.channelId}::bigint * 2)::text`;
       const entry = topic === undefined ? channel : sql`${channel} || ':' || topic_hash(${topic}::text)`;
@@ -179,14 +182,14 @@ function placesIn({ leads, topic, isDirect, has }: CompiledNarrow): Place[] {
   });
   const isIn = (kind: Lead['by']) => leads.some(({ by }) => by === kind);
   if (isDirect && !isIn('conversation')) {
-    places.push({ isOne: sql`m.conversation_id IS NOT NULL`, entry: sql`'@dm'` });
+    conditions.push({ isOne: sql`m.conversation_id IS NOT NULL`, entry: sql`'@dm'` });
   }
   if (topic !== undefined && !isIn('channel')) {
     const isOne = sql`m.channel_id IS NOT NULL AND topic_key(m.topic) = topic_key(${topic}::text)`;
-    places.push({ isOne, entry: sql`':' || topic_hash(${topic}::text)` });
+    conditions.push({ isOne, entry: sql`':' || topic_hash(${topic}::text)` });
   }
   // `isOne` is true here, because `ofMessage` of the narrow already contains the condition that `has` sets.
-  return [...places, ...has.map((part) => ({ isOne: sql`true`, entry: sql`${`+${part}`}::text` }))];
+  return [...conditions, ...has.map((part) => ({ isOne: sql`true`, entry: sql`${`+${part}`}::text` }))];
 }
 
 /**

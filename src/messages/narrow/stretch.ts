@@ -12,8 +12,8 @@ export interface Stretch {
 }
 
 /**
- * Function that builds a query of message ids: the first ids of the range, in reading direction, that belong to a narrow.
- * Several sources of a narrow can return the same id.
+ * Function that builds a query of message ids: the first ids of the range, in reading direction, that belong to a narrow
+ * (message filter). Several sources of a narrow can return the same id.
  */
 export type Source = (stretch: Stretch) => Prisma.Sql;
 
@@ -45,7 +45,7 @@ export const way = ({ newestFirst }: Stretch): Prisma.Sql => (newestFirst ? Pris
  * Builds the ORDER BY and LIMIT clauses of a query that reads the range.
  *
  * @param columns Columns of the index that the query uses: the id and the columns before it, which are equal in all rows of the
- * range.
+ *   range.
  */
 export const firstOf = (columns: readonly Prisma.Sql[], stretch: Stretch) => {
   const order = columns.map((column) => Prisma.sql`${column} ${way(stretch)}`);

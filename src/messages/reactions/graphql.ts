@@ -9,7 +9,7 @@ import { nodesOf, nodeType } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { EmojiRef, givenEmoji } from '../../people/emoji/emoji-ref.ts';
-import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
+import { EMOJI_CODE, ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { namedUser } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
@@ -22,7 +22,6 @@ import { reactionGroups, reactionsOf } from './loaders.ts';
 import { addReaction, removeReaction } from './service.ts';
 
 const NAME = 'Name that the emoji had when the user chose it, such as "tada".';
-const CODE = 'Code of the emoji within the namespace `reactionType`.';
 const NAMESPACE = 'Namespace of `emojiCode`.';
 
 const Reaction = builder.prismaNode('Reaction', {
@@ -31,7 +30,7 @@ const Reaction = builder.prismaNode('Reaction', {
   description: 'A reaction of a user to a message.',
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: NAME }),
-    emojiCode: t.exposeString('emojiCode', { description: CODE }),
+    emojiCode: t.exposeString('emojiCode', { description: EMOJI_CODE }),
     reactionType: t.field({
       type: ReactionTypeEnum,
       description: NAMESPACE,
@@ -70,7 +69,7 @@ const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').impl
   description: 'All reactions to a message with one emoji.',
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: 'Name of the emoji in the first reaction, such as "tada".' }),
-    emojiCode: t.exposeString('emojiCode', { description: CODE }),
+    emojiCode: t.exposeString('emojiCode', { description: EMOJI_CODE }),
     reactionType: t.expose('reactionType', { type: ReactionTypeEnum, description: NAMESPACE }),
     count: t.exposeInt('count', { description: 'Number of reactions.' }),
     viewerHasReacted: t.exposeBoolean('viewerHasReacted', {
@@ -136,7 +135,7 @@ mutation('addReaction', {
     }),
     emojiCode: t.string({
       required: false,
-      description: `${CODE} Absent: the code of \`emojiName\`.`,
+      description: `${EMOJI_CODE} Absent: the code of the emoji with the name \`emojiName\`.`,
       deprecationReason: 'Use `emoji: { code }`.',
     }),
     reactionType: t.field({
@@ -211,7 +210,7 @@ for (const [op, name, description] of [
         })),
       }),
       emojiName: t.string({ nullable: true, description: NAME, resolve: ({ event }) => event.emoji_name }),
-      emojiCode: t.string({ nullable: true, description: CODE, resolve: ({ event }) => event.emoji_code }),
+      emojiCode: t.string({ nullable: true, description: EMOJI_CODE, resolve: ({ event }) => event.emoji_code }),
       reactionType: t.field({
         nullable: true,
         type: ReactionTypeEnum,

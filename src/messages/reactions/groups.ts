@@ -12,7 +12,10 @@ export interface ReactionGroup {
   readonly viewerHasReacted: boolean;
 }
 
-/** Maximum number of users that are listed for an emoji. Their names fit into one line. */
+/**
+ * Maximum number of users that are listed for an emoji. Users who reacted later are only counted. The listed names fit into one
+ * line.
+ */
 export const MAX_GROUP_USERS = 10;
 
 /** An emoji on a message, with all or some of the users who reacted with it, as read from the database or from an event. */
@@ -41,7 +44,10 @@ export const toReactionGroup = (emoji: CountedEmoji, viewerId: number): Reaction
   viewerHasReacted: emoji.user_ids.includes(viewerId),
 });
 
-/** Maximum number of reactions to a message that an event contains. They take some 10 KiB. */
+/**
+ * Maximum number of reactions to a message that an event contains. If the message has more, the event contains none of them,
+ * and fields with reactions are read from the database. So many reactions take about 10 KiB.
+ */
 export const MAX_EVENT_REACTIONS = 500;
 
 /** An emoji on a message, with all reactions to the message that use this emoji, in the form of event payloads. */
@@ -50,7 +56,7 @@ export interface EventEmoji extends CountedEmoji {
   readonly ids: readonly number[];
 }
 
-/** A reaction in an event. */
+/** A single reaction to a message, as contained in an event. */
 export interface SeenReaction extends Pick<ReactionGroup, 'emojiName' | 'emojiCode' | 'reactionType'> {
   readonly id: number;
   readonly userId: number;

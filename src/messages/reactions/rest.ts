@@ -4,7 +4,11 @@ import { inPath, text } from '../../api/rest/params.ts';
 import { addReaction, removeReaction } from './service.ts';
 
 const message_id = inPath(z.int(), { description: 'Message id.' });
-const emoji_code = text(z.string(), { description: 'Code of the emoji within the namespace `reaction_type`.' });
+const emoji_code = text(z.string(), {
+  description:
+    'Code of the emoji, in the form that `reaction_type` determines: the code points in hexadecimal, separated by dashes ' +
+    '(1f44d), for unicode_emoji; the id of the custom emoji for realm_emoji; team_chat for service_extra_emoji.',
+});
 const reaction_type = text(z.string(), {
   description: 'Namespace of the emoji: unicode_emoji, realm_emoji or service_extra_emoji.',
 });

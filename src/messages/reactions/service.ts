@@ -28,10 +28,11 @@ import { readReactions } from './queries.ts';
  * same emoji name.
  *
  * @throws NotFoundError if the viewer cannot read the message, or its channel is archived.
- * @throws The errors of `requireEmoji` if the emoji does not exist.
+ * @throws NotFoundError, ConflictError, ValidationError if the emoji does not exist, is deactivated, or its name, code and type
+ *   do not match.
  * @throws ReactionAlreadyExistsError if the viewer has already reacted with this emoji.
  * @throws TotalReachedError if the viewer has 25 other reactions to the message, or if the message has 5,000 reactions or 100
- * other emoji.
+ *   other emoji.
  */
 export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiReference): Promise<Reaction> {
   const { viewer } = ctx;
@@ -75,8 +76,8 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
     },
     select: { isMuted: true, active: true },
   });
-  const [topicPolicy = INHERITED] = await readPolicies(tx, [
-    { organizationId: viewer.organization.id, userId: viewer.id, channelId: channel.id, topic },
+  const [topicPolicy = INHERITED] = await readPolicies(tx, viewer.organization.id, [
+    { userId: viewer.id, channelId: channel.id, topic },
   ]);
   const isMuted = subscription?.active === true && subscription.isMuted;
   const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
@@ -106,7 +107,7 @@ async function emojiThere(tx: Tx, message: PlacedMessage, { code, type }: EmojiC
  *
  * @throws ValidationError if neither name nor code is given.
  * @throws NotFoundError if the viewer cannot read the message, or its channel is archived.
- * @throws The errors of `requireEmoji` if the emoji does not exist.
+ * @throws NotFoundError or ValidationError if no emoji has the given name and type.
  * @throws ReactionDoesNotExistError if the viewer has not reacted with this emoji.
  */
 export async function removeReaction(ctx: Ctx, messageId: number, emoji: EmojiReference): Promise<Reaction> {
@@ -144,7 +145,7 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: EmojiRe
  * Returns the emoji to remove. A name is first looked up among the viewer's reactions, because the emoji may have been
  * deactivated, or another emoji may have this name now.
  *
- * @throws The errors of `requireEmoji` if the name is unknown.
+ * @throws NotFoundError or ValidationError if no emoji has the given name and type.
  */
 async function removed(
   tx: Tx,

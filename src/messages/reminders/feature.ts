@@ -6,7 +6,10 @@ import { IN_ORDER } from '../scheduled/service.ts';
 import { deleteReminderEndpoint, getReminders, postReminder } from './rest.ts';
 import { undelivered } from './service.ts';
 
-/** Initial state of event queues: the user's reminders that were not delivered, including failed ones, earliest first. */
+/**
+ * Initial state of event queues (a part of the response of `POST /register`): the user's reminders that were not delivered,
+ * including failed ones, earliest first.
+ */
 const remindersState: StateGroup = {
   name: 'reminders',
   async read({ viewer, db }) {

@@ -27,21 +27,24 @@ const always = {
 
 const identity = { idOf: (reminder: ReminderSnapshot) => reminder.reminder_id };
 
-const reminderFacts = new EventProjection<ReminderSnapshot>('Reminder', identity, {
+const reminderProjection = new EventProjection<ReminderSnapshot>('Reminder', identity, {
   ...always,
   failureReason: ({ failureReason }) => failureReason,
 });
 
-/** Event projection for events logged by earlier versions. These events do not contain the reason why a reminder failed. */
-const earlyFacts = new EventProjection<ReminderSnapshot>('Reminder', identity, always);
+/**
+ * Event projection of a reminder, for events logged by earlier versions: all fields except `failureReason`, which these events
+ * do not contain.
+ */
+const earlyProjection = new EventProjection<ReminderSnapshot>('Reminder', identity, always);
 
 /**
- * Returns the event projection (the GraphQL fields that are computed from the event alone) of the reminders in an event. The
- * fields depend on which version of the server logged the event.
+ * Returns the event projection (the fields that an event alone provides) of the reminders in an event: all fields except
+ * `message`. Events of earlier versions also lack `failureReason`.
  */
 export function projectionOf({ facts }: { readonly facts: unknown }): EventProjection<ReminderSnapshot> {
   const [reminder] = facts as readonly ReminderSnapshot[];
-  return reminder?.failureReason === undefined ? earlyFacts : reminderFacts;
+  return reminder?.failureReason === undefined ? earlyProjection : reminderProjection;
 }
 
 export const Reminder = builder.prismaNode('ScheduledMessage', {
@@ -145,7 +148,10 @@ eventType(
       ...projectedFromEvent(projectionOf),
     }),
   }),
-  { description: 'The user created a reminder, or a reminder failed. A failed reminder is removed and added again.' },
+  {
+    description: 'The user created a reminder, or a reminder failed. A failed reminder is removed and added again.',
+    outdates: ['reminders'],
+  },
 );
 
 eventType<{ reminder_id: number }>(
@@ -159,5 +165,5 @@ eventType<{ reminder_id: number }>(
       resolve: ({ event }) => event.reminder_id,
     }),
   }),
-  { description: 'A reminder was delivered, failed or was deleted.' },
+  { description: 'A reminder was delivered, failed or was deleted.', outdates: ['reminders'] },
 );

@@ -22,7 +22,7 @@ export interface NewReminder {
   readonly messageId: number;
   /** Time of the delivery, in UNIX seconds. Fractions are allowed. */
   readonly timestamp: number;
-  /** Plain text by the owner, at most 500 code points. A blank text counts as no note. */
+  /** Plain text by the owner, at most 500 code points. If the text is blank, the reminder has no note. */
   readonly note?: string | undefined;
 }
 

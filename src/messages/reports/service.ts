@@ -13,7 +13,10 @@ const MAX_DESCRIPTION_LENGTH = 1000;
 /** Number of code points of a report that are reserved for the description and for the text around the quoted message. */
 const RESERVED = MAX_DESCRIPTION_LENGTH + 500;
 
-/** Maximum number of recipients that a report names. More would leave too little space for the quoted message. */
+/**
+ * Maximum number of recipients whose names a report contains. For further recipients, the report contains only their number.
+ * More names would leave too little space for the quoted message.
+ */
 const MAX_NAMED = 10;
 
 export interface Report {

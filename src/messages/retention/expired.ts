@@ -4,13 +4,14 @@ import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
 /**
  * Maximum number of messages that one transaction deletes. Also the maximum number of copies of deleted messages, and of stored
- * responses, that it deletes. Other changes of the organization wait for the transaction.
+ * responses, that it deletes. Further ones are deleted by the next transaction. Other changes of the organization wait for the
+ * transaction.
  */
 export const BATCH = 100;
 /**
  * Maximum number of oldest messages that one query compares with their retention limit: for each channel, and for all direct
  * messages. The oldest messages are those with the lowest ids. Ids ascend with time, except for clock skew and times that were
- * changed in the database.
+ * changed in the database. Later messages are compared once the oldest ones are deleted.
  */
 const WINDOW = { channel: 100, direct: 1_000 };
 /**
@@ -72,14 +73,14 @@ export async function expiredMessages(
 ): Promise<Expired[]> {
   const ofOrganization = organizationSetting(organization, 'message_retention_days');
   const daysOf = Prisma.sql`COALESCE(c.message_retention_days, ${ofOrganization}::int)`;
-  // The inner query has no equality condition on channel or organization. With one, the planner would read and sort all
-  // messages of a channel that it estimates to be small. Without one, it reads the index from the beginning of the channel.
+  // The inner query has no equality condition on the channel. With one, the planner would read and sort all messages of a
+  // channel that it estimates to be small. Without one, it reads the index from the beginning of the channel.
   const oldest = (channelId: Prisma.Sql, count: number) => Prisma.sql`
     SELECT next.id, next.channel_id, next.sent_at FROM (
-      SELECT m.id, m.channel_id, m.sent_at, m.realm_id FROM message m
-      WHERE m.channel_id IS NOT NULL AND (m.channel_id, m.id) > (${channelId}, 0::bigint)
+      SELECT m.id, m.channel_id, m.sent_at FROM message m
+      WHERE m.realm_id = ${organization.id} AND m.channel_id IS NOT NULL AND (m.channel_id, m.id) > (${channelId}, 0::bigint)
       ORDER BY m.channel_id, m.id LIMIT ${count}
-    ) AS next WHERE next.realm_id = ${organization.id} AND next.channel_id = ${channelId}`;
+    ) AS next WHERE next.channel_id = ${channelId}`;
   // MATERIALIZED makes the database choose the channels first. Otherwise it could read messages of channels that have none to
   // delete.
   const due = Prisma.sql`
@@ -105,7 +106,7 @@ export async function expiredMessages(
 
 /** The messages in a range of ids that exceed their retention limit. */
 export interface ExpiredRange {
-  /** Messages that exceed their limit, ascending by id. At most `BATCH`. */
+  /** Messages that exceed their limit, ascending by id. At most `BATCH`; the range then ends at the last of them. */
   readonly expired: readonly Expired[];
   /** Id of the last message in the range. Null if the range contains no message. */
   readonly last: number | null;
@@ -126,16 +127,12 @@ export async function expiredInRange(
 ): Promise<ExpiredRange> {
   const ofOrganization = organizationSetting(organization, 'message_retention_days');
   const daysOf = Prisma.sql`COALESCE(c.message_retention_days, ${ofOrganization}::int)`;
-  // The id of the organization comes from a row of `realm`: for a constant the planner can estimate that few messages follow, and
-  // would then read and sort all of them instead of reading the primary key in its order. The last message of the range is
-  // returned even if it has not expired.
+  // `after` is a subquery: for a constant the planner can estimate that few messages follow, and would then read and sort all of
+  // them instead of reading the primary key in its order. The last message of the range is returned even if it has not expired.
   const rows = await db.$queryRaw<ExpiredRow[]>`
     WITH range AS MATERIALIZED (
-      SELECT next.id, next.channel_id, next.sent_at FROM realm r CROSS JOIN LATERAL (
-        SELECT m.id, m.channel_id, m.sent_at FROM message m
-        WHERE m.realm_id = r.id AND (m.realm_id, m.id) > (r.id, ${after}::bigint)
-        ORDER BY m.realm_id, m.id LIMIT ${RANGE}
-      ) AS next WHERE r.id = ${organization.id})
+      SELECT m.id, m.channel_id, m.sent_at FROM message m
+      WHERE m.realm_id = ${organization.id} AND m.id > (SELECT ${after}::bigint) ORDER BY m.id LIMIT ${RANGE})
     SELECT id, channel_id, overdue FROM (
       SELECT m.id, m.channel_id,
         CASE WHEN ${daysOf} > 0 THEN ${overdue(now, Prisma.sql`m.sent_at`, daysOf)} ELSE -1 END AS overdue
@@ -179,7 +176,7 @@ const lastId = (rows: readonly ExpiredRow[]): number | null => {
   return last === undefined ? null : Number(last.id);
 };
 
-/** The operator's copy of a deleted message that was sent longer ago than its retention limit. */
+/** A copy of a deleted message, kept for the operator, whose message is older than its retention limit. */
 export interface ExpiredCopy {
   readonly id: bigint;
   /** Id of the channel. Null for a direct message. */
@@ -189,7 +186,7 @@ export interface ExpiredCopy {
 
 /**
  * Reads copies of those deleted messages of an organization that were sent longer ago than the retention limit of their channel
- * or organization. At most `BATCH`.
+ * or organization. Returns at most `BATCH` of them; the next call returns further ones.
  */
 export async function expiredCopies(
   db: Pick<Tx, '$queryRaw'>,
@@ -216,7 +213,7 @@ export async function expiredCopies(
 /**
  * Erases those stored responses of an organization that are older than its shortest retention limit, at most `BATCH`. The
  * shortest limit applies because a response can contain the text of messages of any channel. The idempotency keys stay, so that
- * a repeated request makes no second change. Facts of sent messages stay as well: they contain ids only.
+ * a repeated request makes no second change. Stored ids of sent messages, from which responses are rendered, stay as well.
  *
  * @returns Number of erased responses.
  */

@@ -37,8 +37,8 @@ interface Pending {
   readonly after?: number;
 }
 
-/** Result of deleting one batch in one organization. */
-interface Batch {
+/** Result of deleting one batch of expired messages of an organization. */
+interface BatchResult {
   readonly deleted: number;
   /** Seconds by which the most overdue message exceeded its limit. 0 if no message was deleted. */
   readonly overdueSeconds: number;
@@ -56,7 +56,7 @@ interface Batch {
  *
  * @param pause Called after each batch with its duration in milliseconds. Returns whether to continue.
  * @param compared Times of the last comparisons of all messages. This function updates them. An organization is due if it has
- * no entry, or an entry older than an hour. If the argument is absent, only the oldest messages are compared.
+ *   no entry, or an entry older than an hour. If the argument is absent, only the oldest messages are compared.
  * @throws The error of the last batch that failed, after all organizations were processed.
  */
 export async function deleteExpired(
@@ -102,7 +102,11 @@ function removeUnlimited(compared: Compared, organizationIds: readonly number[])
 }
 
 /** Deletes one batch of expired messages of an organization, among its oldest messages or in the next range of ids. */
-async function deleteNext(app: RetentionContext, current: Pending, compared: Compared | undefined): Promise<Batch> {
+async function deleteNext(
+  app: RetentionContext,
+  current: Pending,
+  compared: Compared | undefined,
+): Promise<BatchResult> {
   const { organizationId, after } = current;
   if (after === undefined) {
     const batch = await deleteBatch(app, organizationId, expiredMessages);
@@ -128,7 +132,7 @@ async function deleteNext(app: RetentionContext, current: Pending, compared: Com
  * Result if nothing was deleted, and nothing more is done for the organization in this pass. If a comparison of all of its
  * messages is due, the next pass tries again.
  */
-const NOTHING: Batch = { deleted: 0, overdueSeconds: 0, next: undefined };
+const NOTHING: BatchResult = { deleted: 0, overdueSeconds: 0, next: undefined };
 
 /**
  * Deletes one batch of expired messages, of expired copies of messages deleted earlier, and of expired stored responses.
@@ -137,14 +141,14 @@ const NOTHING: Batch = { deleted: 0, overdueSeconds: 0, next: undefined };
  * removed.
  *
  * @param find Returns messages that may have expired.
- * @returns Null, without deleting anything, if another node is deleting in this organization. `hasMore` is whether another batch
- * may find more messages, copies or responses to delete.
+ * @returns Null, without deleting anything, if another node is deleting in this organization. `hasMore` is whether another
+ *   batch may find more messages, copies or responses to delete.
  */
 async function deleteBatch(
   app: RetentionContext,
   organizationId: number,
   find: (tx: Tx, organization: Organization, now: Date) => Promise<readonly Expired[]>,
-): Promise<(Omit<Batch, 'next'> & { readonly hasMore: boolean }) | null> {
+): Promise<(Omit<BatchResult, 'next'> & { readonly hasMore: boolean }) | null> {
   const now = await databaseNow(app);
   return transact({ work: app.work, organizationId }, async (tx, emit) => {
     if (!(await tryLockKind(tx, 'message_retention', organizationId))) return null;

@@ -8,7 +8,7 @@ import { type Compared, deleteExpired } from './service.ts';
 const PASS_MS = 60_000;
 /** Time from the start to the first pass, in milliseconds. Reconnecting clients are served first. */
 const FIRST_MS = 10_000;
-/** Maximum pause between batches, in milliseconds. */
+/** Maximum pause between batches, in milliseconds. Also after a longer batch, the next one starts after this pause. */
 const MAX_PAUSE_MS = 1_000;
 
 /**

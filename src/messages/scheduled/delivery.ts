@@ -5,6 +5,7 @@ import { type Emit, transact } from '../../events/log.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { ChatError, RequestTimeoutError } from '../../platform/errors.ts';
+import { lockAttachments } from '../attachments/queries.ts';
 import { senderFor } from '../sender.ts';
 import { fenceFor } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
@@ -32,8 +33,8 @@ export interface QueueState {
   /** Ids of messages that failed recently and will be retried later. They are skipped and do not block other messages. */
   readonly passedOver: readonly number[];
   /**
-   * Start of the current backlog: since this time, at least one message was always due. A message counts as late only if it was
-   * already late at this time. So no message fails because of the backlog.
+   * Start of the current backlog: at every time since then, at least one message was due. A message counts as late only if it
+   * was already late at this time. So no message fails because of the backlog.
    */
   readonly busySince: Date;
 }
@@ -43,7 +44,7 @@ export interface QueueState {
  * message is sent once or not at all, even if the node is killed.
  *
  * @returns Number of messages delivered or marked as failed. The remaining messages are locked by another node, are no longer
- * scheduled, or wait for an earlier message of the owner.
+ *   scheduled, or wait for an earlier message of the owner.
  * @throws RequestTimeoutError if the database is unavailable. All messages remain scheduled.
  */
 export async function deliverInOrder(app: App, due: readonly Due[], queueState: QueueState): Promise<number> {
@@ -51,11 +52,11 @@ export async function deliverInOrder(app: App, due: readonly Due[], queueState: 
   if (first === undefined) return 0;
   return transact({ work: app.work, organizationId: first.organizationId }, async (tx, emit) => {
     const taken: number[] = [];
-    for (const { id } of due) {
-      const claimed = await claim(tx, app, id, [...queueState.passedOver, ...taken]);
+    for (const one of due) {
+      const claimed = await claim(tx, app, one, [...queueState.passedOver, ...taken]);
       if (claimed === undefined) break;
       await deliver({ tx, emit, app }, claimed, queueState);
-      taken.push(id);
+      taken.push(one.id);
     }
     return taken.length;
   });
@@ -67,10 +68,10 @@ export async function deliverInOrder(app: App, due: readonly Due[], queueState: 
  *
  * @throws RequestTimeoutError if the database is unavailable.
  */
-export async function giveUp(app: App, { id, organizationId }: Due, passedOver: readonly number[]): Promise<void> {
+export async function giveUp(app: App, due: Due, passedOver: readonly number[]): Promise<void> {
   const attempt = (notice: boolean) =>
-    transact({ work: app.work, organizationId }, async (tx, emit) => {
-      const claimed = await claim(tx, app, id, passedOver);
+    transact({ work: app.work, organizationId: due.organizationId }, async (tx, emit) => {
+      const claimed = await claim(tx, app, due, passedOver);
       if (claimed !== undefined) await fail({ tx, emit, app }, claimed, UNEXPECTED, { notice });
     });
   try {
@@ -113,6 +114,7 @@ async function send({ tx, emit, app }: Change, { row, owner, organization }: Cla
   const sender = senderFor(organization, owner, row.clientName);
   const prepared = await prepareMessage(tx, app, sender, { to: destinationOf(row), topic, content, readBySender });
   const { newPolicy: policy, target, sentAt } = prepared;
+  await lockAttachments(tx, organization.id, prepared.content.attachmentIds);
   emitMessage(emit, prepared, (messageId) => markDelivered(tx, row, messageId));
   if (policy !== undefined && target !== null) {
     const place = { organization, userId: owner.id, now: sentAt };

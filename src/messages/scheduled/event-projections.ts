@@ -31,12 +31,15 @@ const scheduledProjection = new EventProjection<ProjectedScheduled>('ScheduledMe
   failureReason: ({ failureReason }) => failureReason,
 });
 
-/** Event projection for events logged by earlier versions. These events do not contain `readBySender` and `failureReason`. */
+/**
+ * Event projection of a scheduled message, for events logged by earlier versions: all fields except `readBySender` and
+ * `failureReason`, which these events do not contain.
+ */
 const earlyProjection = new EventProjection<ProjectedScheduled>('ScheduledMessage', identity, always);
 
 /**
- * Returns the event projection (the GraphQL fields that are computed from the event alone) of the scheduled messages in an
- * event. The fields depend on which version of the server logged the event.
+ * Returns the event projection (the fields that an event alone provides) of the scheduled messages in an event: all fields
+ * except `channel`. Events of earlier versions also lack `readBySender` and `failureReason`.
  */
 export function projectionOf({ facts }: { readonly facts: unknown }): EventProjection<ProjectedScheduled> {
   const [message] = [facts].flat() as ProjectedScheduled[];

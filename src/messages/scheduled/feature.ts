@@ -6,7 +6,10 @@ import { deleteScheduledMessage, getScheduledMessages, patchScheduledMessage, po
 import { IN_ORDER, undelivered } from './service.ts';
 import { toWire, withShownTopic } from './wire.ts';
 
-/** Initial state of event queues: the user's scheduled messages that were not sent, including failed ones, earliest first. */
+/**
+ * Initial state of event queues (a part of the response of `POST /register`): the user's scheduled messages that were not sent,
+ * including failed ones, earliest first.
+ */
 const scheduledMessagesState: StateGroup = {
   name: 'scheduled_messages',
   async read({ viewer, db, options }) {

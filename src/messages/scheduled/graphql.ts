@@ -39,7 +39,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Target channel. Null for a direct message, and if the viewer can no longer see the channel.',
+      description: 'Target channel. Null for a direct message, or if the viewer can no longer see the channel.',
       resolve: byKeyIfAny(visibleChannels, ({ channelId }) => channelId),
     }),
     recipients: t.field({
@@ -67,7 +67,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     message: t.field({
       type: Message,
       nullable: true,
-      description: 'The sent message. Null if it has not been sent, and if the viewer can no longer read it.',
+      description: 'The sent message. Null if it has not been sent, or if the viewer can no longer read it.',
       resolve: ({ deliveredMessageId: id }, _args, ctx) => nodeOf(ctx, 'Message', id === null ? null : Number(id)),
     }),
     owner: t.field({
@@ -195,7 +195,7 @@ eventType(
       complexity: { field: 1, multiplier: 1 },
     }),
   }),
-  { description: 'The user scheduled messages.' },
+  { description: 'The user scheduled messages.', outdates: ['scheduledMessages'] },
 );
 
 eventType(
@@ -224,5 +224,5 @@ eventType<{ scheduled_message_id: number }>(
       resolve: ({ event }) => event.scheduled_message_id,
     }),
   }),
-  { description: 'A scheduled message was sent or canceled.' },
+  { description: 'A scheduled message was sent or canceled.', outdates: ['scheduledMessages'] },
 );

@@ -20,11 +20,12 @@ export async function lockScheduled(
  */
 export async function measureWaiting(
   db: SqlClient,
-  ownerId: number,
+  { organizationId, ownerId }: { readonly organizationId: number; readonly ownerId: number },
   kind: string,
 ): Promise<{ readonly count: number; readonly length: number }> {
   const [held] = await db.$queryRaw<{ count: number; length: number | null }[]>`
     SELECT count(*)::int AS count, sum(char_length(content) + char_length(rendered_content))::int AS length
-    FROM scheduled_message WHERE owner_id = ${ownerId} AND kind = ${kind} AND state <> 'delivered'`;
+    FROM scheduled_message
+    WHERE realm_id = ${organizationId} AND owner_id = ${ownerId} AND kind = ${kind} AND state <> 'delivered'`;
   return { count: held?.count ?? 0, length: held?.length ?? 0 };
 }

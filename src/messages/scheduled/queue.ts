@@ -23,17 +23,23 @@ export interface Claimed {
 }
 
 /**
- * Maximum number of one owner's messages that one transaction delivers. Other senders in the organization wait for this
- * transaction.
+ * Maximum number of one owner's messages that one transaction delivers. Further messages are delivered by the next transaction.
+ * Other senders in the organization wait for this transaction.
  */
 export const MAX_BATCH_SIZE = 16;
 /**
  * `MAX_DUE` is the maximum number of due messages that one query reads. Delivering so many takes several seconds.
  * `MAX_DUE_PER_ORGANIZATION` is the maximum number for one organization. It is enough for a full transaction of each of four
- * owners.
+ * owners. Further messages are read by the next query.
  */
 const MAX_DUE = 400;
 const MAX_DUE_PER_ORGANIZATION = 4 * MAX_BATCH_SIZE;
+
+/**
+ * SQL condition that the organization is in this database. Excludes remaining rows of organizations that move to another
+ * database. With OFFSET 0, it reads one row for each due message. Otherwise the planner can read all organizations.
+ */
+const IS_HERE = Prisma.sql`EXISTS (SELECT FROM realm r WHERE r.id = scheduled_message.realm_id OFFSET 0)`;
 
 /**
  * Builds SQL for the current time, up to which scheduled times count as due. If the node's clock is ahead of the database's
@@ -59,7 +65,7 @@ export async function readDue(app: App, passedOver: readonly number[]): Promise<
         SELECT id, realm_id, owner_id, scheduled_at, row_number() OVER of_owner AS nth,
                first_value(scheduled_at) OVER of_owner AS first_at, first_value(id) OVER of_owner AS first_id
         FROM scheduled_message
-        WHERE state = 'scheduled' AND scheduled_at <= ${dueBy(app)} AND id <> ALL(${passedOver}::int[])
+        WHERE state = 'scheduled' AND scheduled_at <= ${dueBy(app)} AND id <> ALL(${passedOver}::int[]) AND ${IS_HERE}
         WINDOW of_owner AS (PARTITION BY realm_id, owner_id ORDER BY scheduled_at, id)) AS own) AS due
     WHERE place <= ${MAX_DUE_PER_ORGANIZATION} ORDER BY place, scheduled_at, id LIMIT ${MAX_DUE}`;
 }
@@ -71,7 +77,7 @@ export async function readDue(app: App, passedOver: readonly number[]): Promise<
 export async function untilNextDue(app: App, passedOver: readonly number[]): Promise<number | undefined> {
   const [row] = await app.db.$queryRaw<{ scheduledAt: Date; now: Date }[]>`
     SELECT scheduled_at AS "scheduledAt", ${dueBy(app)} AS now FROM scheduled_message
-    WHERE state = 'scheduled' AND id <> ALL(${passedOver}::int[]) ORDER BY scheduled_at, id LIMIT 1`;
+    WHERE state = 'scheduled' AND id <> ALL(${passedOver}::int[]) AND ${IS_HERE} ORDER BY scheduled_at, id LIMIT 1`;
   return row === undefined ? undefined : row.scheduledAt.getTime() - row.now.getTime();
 }
 
@@ -83,17 +89,23 @@ export async function untilNextDue(app: App, passedOver: readonly number[]): Pro
  *
  * @param passedOver Ids of messages that do not block later ones.
  */
-export async function claim(tx: Tx, app: App, id: number, passedOver: readonly number[]): Promise<Claimed | undefined> {
+export async function claim(
+  tx: Tx,
+  app: App,
+  { organizationId, id }: Pick<Due, 'organizationId' | 'id'>,
+  passedOver: readonly number[],
+): Promise<Claimed | undefined> {
   // Searches earlier messages in the index that contains only scheduled rows, ordered by time, because few rows are earlier. `+
   // 0` prevents the planner from using the index by owner, which contains everything that the owner ever sent.
   const earlier = Prisma.sql`
     SELECT FROM scheduled_message e
-    WHERE e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id) AND e.owner_id + 0 = s.owner_id
-      AND e.id <> ALL(${passedOver}::int[])`;
+    WHERE e.realm_id = ${organizationId} AND e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id)
+      AND e.owner_id + 0 = s.owner_id AND e.id <> ALL(${passedOver}::int[])`;
   const [found] = await tx.$queryRaw<(ScheduledMessage & { now: Date })[]>`
     SELECT ${fieldsOf('s', 'ScheduledMessage')}, ${dueBy(app)} AS now
     FROM scheduled_message s
-    WHERE s.id = ${id} AND s.state = 'scheduled' AND s.scheduled_at <= ${dueBy(app)} AND NOT EXISTS (${earlier})
+    WHERE s.realm_id = ${organizationId} AND s.id = ${id} AND s.state = 'scheduled' AND s.scheduled_at <= ${dueBy(app)}
+      AND NOT EXISTS (${earlier})
     FOR NO KEY UPDATE OF s SKIP LOCKED`;
   if (found === undefined) return undefined;
   const { now, ...row } = found;

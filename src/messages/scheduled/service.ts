@@ -113,7 +113,8 @@ export async function listScheduledMessages({ work, viewer }: Ctx): Promise<Sche
  * @returns Id of the scheduled message. The sent message has another id.
  * @throws ValidationError if the time is not in the future, or `to` has an invalid form.
  * @throws TotalReachedError if the viewer's unsent messages would be too many, or too long in total.
- * @throws The errors of `prepareMessage`.
+ * @throws ValidationError, NotFoundError, ConflictError, ForbiddenError, ChannelDoesNotExistError, TopicPolicyError or
+ *   WildcardMentionNotAllowedError if the viewer could not send the message now.
  */
 export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): Promise<number> {
   const { app, work, viewer } = ctx;
@@ -147,11 +148,12 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
  * requires a new time.
  *
  * @throws ValidationError if nothing is to change, a new type is given without recipients or topic, or the time is not in the
- * future.
+ *   future.
  * @throws ConflictError if the message was already sent.
  * @throws TotalReachedError if the message becomes longer, and the viewer's unsent messages would be too long in total.
  * @throws NotFoundError if no scheduled message has this id, or it belongs to another user.
- * @throws The errors of `prepareMessage`.
+ * @throws ValidationError, NotFoundError, ConflictError, ForbiddenError, ChannelDoesNotExistError, TopicPolicyError or
+ *   WildcardMentionNotAllowedError if the viewer could not send the edited message now.
  */
 export async function updateScheduledMessage(ctx: Ctx, id: number, edit: ScheduledMessageEdit): Promise<void> {
   const { app, work, viewer } = ctx;

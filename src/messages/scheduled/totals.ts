@@ -20,11 +20,11 @@ const TOTALS_OF = {
  */
 export async function requireWaitingWithin(
   tx: Tx,
-  { id }: Pick<Viewer, 'id'>,
+  { id, organization }: Pick<Viewer, 'id' | 'organization'>,
   kind: keyof typeof TOTALS_OF,
   change: 'added' | 'longer',
 ): Promise<void> {
-  const waiting = await measureWaiting(tx, id, kind);
+  const waiting = await measureWaiting(tx, { organizationId: organization.id, ownerId: id }, kind);
   const [count, length] = TOTALS_OF[kind];
   if (change === 'added') requireWithin(count, waiting.count);
   requireWithin(length, waiting.length);

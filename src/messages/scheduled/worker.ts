@@ -23,8 +23,8 @@ const MAX_PARALLEL = 2;
 /** Time, in milliseconds, for which messages are delivered one by one after a batch timed out. */
 const SINGLY_MS = 5_000;
 /**
- * Maximum number of attempts to deliver a message that fails unexpectedly. The second attempt is needed because an unknown kind
- * of broken connection looks like a failure of the message.
+ * Maximum number of attempts to deliver a message that fails unexpectedly. After the last one, the message is marked as failed.
+ * The second attempt is needed because an unknown kind of broken connection looks like a failure of the message.
  */
 const ATTEMPTS = 2;
 const SET_ASIDE_MS = 1_000;
@@ -67,8 +67,8 @@ export class DeliveryWorker {
   #working: Promise<number> = Promise.resolve(POLL_MS);
   #isInTrouble = false;
   /**
-   * Start of the current backlog: since this time, at least one message was always due. Undefined if no message was due at the
-   * last poll.
+   * Start of the current backlog: at every time since then, at least one message was due. Undefined if no message was due at
+   * the last poll.
    */
   #busySince: Date | undefined;
   /** Time until which messages are delivered one by one, in milliseconds since the epoch. */
@@ -184,7 +184,7 @@ export class DeliveryWorker {
    * Delivers a batch of one owner's messages.
    *
    * @returns Number of messages that were delivered, were marked as failed, or will be retried later. If it is less than the
-   * size of the batch, the owner's remaining messages must wait.
+   *   size of the batch, the owner's remaining messages must wait.
    */
   async #deliverBatch(some: readonly Due[], pass: Pass): Promise<number> {
     if (pass.isOver || this.#state === 'stopped') return 0;

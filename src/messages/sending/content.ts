@@ -10,6 +10,8 @@ import type { Tx } from '../../platform/db/client.ts';
 import { ValidationError } from '../../platform/errors.ts';
 import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
 import { showsNothing as areInvisible, cutText, refuseNullBytes } from '../../platform/text.ts';
+import { loadUploads } from '../attachments/claims.ts';
+import { imageAddress } from '../external-images/address.ts';
 import { loadDirectory } from './directory.ts';
 
 /**
@@ -56,7 +58,7 @@ export function normalContent(content: string): string {
  *
  * @param source The result of `normalContent`.
  * @throws ValidationError if the content exceeds the limits of rendering, or if its HTML shows nothing, for example for `**`
- * around a zero-width space.
+ *   around a zero-width space.
  */
 export async function renderContent(
   db: Pick<Tx, 'userGroup' | '$queryRaw'>,
@@ -69,11 +71,16 @@ export async function renderContent(
   const plain = renderPlain(source, { translateEmoticons });
   if (plain !== undefined) return { source, ...plain };
   const directory = await loadDirectory(db, app, author, referencesIn(source, { translateEmoticons }));
+  // Most messages have no address of an uploaded file, and need no further read.
+  const upload = source.includes('user_uploads/') ? await loadUploads(db, app, author, source) : undefined;
+  const known = upload === undefined ? directory : { ...directory, upload };
   const codeLanguage = organizationSetting(organization, 'default_code_block_language');
   try {
-    const rendered = renderMessage(source, directory, {
+    const rendered = renderMessage(source, known, {
       translateEmoticons,
-      imagePreviews: organizationSetting(organization, 'inline_image_preview'),
+      ...(organizationSetting(organization, 'inline_image_preview') && {
+        imageAddress: (url: string) => imageAddress(app, organization, url),
+      }),
       ...(codeLanguage !== '' && { defaultCodeLanguage: codeLanguage }),
     });
     if (showsNothing(rendered.html)) throw noContent();

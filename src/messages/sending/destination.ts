@@ -24,7 +24,7 @@ export function destinationOf(type: MessageType, to: string): ChannelKey | Recip
 const NO_JSON = /^(?!\s*(?:["\d-]|true|false|null))[^[{]*$/;
 
 /**
- * Parses a text as JSON. If the text is not JSON, returns it unchanged. @throws BadRequestError if the JSON is nested too deep.
+ * Parses a text as JSON. If the text is not JSON, returns it unchanged. @throws TooDeepError if the JSON is nested too deep.
  */
 function parsed(to: string): unknown {
   if (NO_JSON.test(to)) return to;

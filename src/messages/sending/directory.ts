@@ -162,9 +162,9 @@ async function loadChannels(
 }
 
 /**
- * Maximum number of messages of a topic, newest first, that are examined to find the last one that the author can read. The
- * limit is needed for protected histories: a text can link to hundreds of topics, each with a long history that the author
- * cannot read.
+ * Maximum number of messages of a topic, newest first, that are examined to find the last one that the author can read. If the
+ * author can read none of them, links to the topic lead to no message. The limit is needed for protected histories: a text can
+ * link to hundreds of topics, each with a long history that the author cannot read.
  */
 const MAX_LOOKED_AT = 100;
 
@@ -182,9 +182,9 @@ async function loadLatest(
   const rows = await db.$queryRaw<{ channelId: number; topic: string; id: bigint | null }[]>`
     SELECT t.channel_id AS "channelId", t.topic,
            (SELECT m.id FROM (
-              SELECT realm_id, id, sender_id, sent_channel_id, conversation_id FROM message
-              WHERE channel_id = t.channel_id AND topic_key(topic) = topic_key(t.topic) ORDER BY id DESC LIMIT ${MAX_LOOKED_AT}
-            ) AS m WHERE NOT t.is_protected OR ${receivedBy(author.id)} ORDER BY m.id DESC LIMIT 1) AS id
+              SELECT id, sender_id, sent_channel_id, conversation_id FROM message
+              WHERE realm_id = ${author.organization.id} AND channel_id = t.channel_id AND topic_key(topic) = topic_key(t.topic) ORDER BY id DESC LIMIT ${MAX_LOOKED_AT}
+            ) AS m WHERE NOT t.is_protected OR ${receivedBy(author.organization.id, author.id)} ORDER BY m.id DESC LIMIT 1) AS id
     FROM unnest(${known.map(({ channel }) => channel.id)}::int[], ${known.map(({ topic }) => topic)}::text[],
                 ${known.map(({ channel }) => channel.isProtected)}::boolean[]) AS t (channel_id, topic, is_protected)`;
   return new Map(

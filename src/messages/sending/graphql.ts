@@ -85,7 +85,7 @@ mutation('sendMessage', {
       required: false,
       description:
         'Whether the message is marked as read for the sender. Absent: true if the message has other recipients and the ' +
-        'request comes from a web, desktop, mobile or terminal client. Clients are recognized by their name, in general ' +
+        'request comes from a web, desktop, mobile or terminal client. Clients are recognized by their name, usually ' +
         'the start of the User-Agent.',
     }),
     queueId: t.string({ required: false, description: 'Id of the event queue that receives `localId`.' }),
@@ -108,7 +108,7 @@ mutation('sendMessage', {
       description: "The viewer's new visibility policy for the topic. Null if sending did not change it.",
     },
   }),
-  rendersFacts: true,
+  rendersStoredData: true,
   resolve: async (ctx, { to, content, readBySender, queueId, localId }) => {
     const sent = await sendMessage(ctx, {
       ...(await placeIn(ctx, to)),

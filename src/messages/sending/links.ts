@@ -3,8 +3,8 @@ import type { Channel, User } from '../../generated/prisma/client.ts';
 import { encodeFragment } from '../../markdown/channel-links.ts';
 
 /**
- * Characters that the name of a channel or topic cannot contain in the link syntax `#**…**`. A tilde breaks the link only in
- * the header of a spoiler.
+ * Matches the characters that the name of a channel or topic cannot contain in the link syntax `#**…**`. A tilde breaks the
+ * link only in the header of a spoiler.
  */
 const UNLINKABLE = /[`~>*&[\]<]|\$\$/;
 
@@ -47,8 +47,12 @@ export function topicLink(channel: Pick<Channel, 'id' | 'name'>, topic: string, 
   return `[#${entities(channel.name)} > ${entities(topic)}](${topicAddress(channel, topic, messageId)})`;
 }
 
-/** Replaces characters that would be parsed as Markdown in the text of a link by HTML entities. */
-const entities = (text: string): string =>
+/** Returns a Markdown link to a channel, in the same way as `topicLink`. */
+export const channelLink = (channel: Pick<Channel, 'id' | 'name'>): string =>
+  UNLINKABLE.test(channel.name) ? `[#${entities(channel.name)}](${channelAddress(channel)})` : `#**${channel.name}**`;
+
+/** Replaces characters that would be parsed as Markdown within a line by HTML entities. */
+export const entities = (text: string): string =>
   text.replace(/[`~>*&[\]$<]/g, (character) => `&#${character.codePointAt(0)};`);
 
 /** Returns the Markdown of a silent mention: it shows the user's name but does not notify the user. */

@@ -57,17 +57,17 @@ async function requireMayMentionAll(
 ): Promise<void> {
   const groups = await systemGroups(db, sender.organization.id);
   if (mayInOrganization({ person: sender, groups, now }, 'can_mention_many_users_group')) return;
-  if (content.channelWildcard && (await countSubscribers(db, target.channel.id)) > FEW) {
+  if (content.channelWildcard && (await countSubscribers(db, sender.organization.id, target.channel.id)) > FEW) {
     throw new WildcardMentionNotAllowedError('channel');
   }
   if (inTopic.length > FEW) throw new WildcardMentionNotAllowedError('topic');
 }
 
-async function countSubscribers(db: MentionDb, channelId: number): Promise<number> {
+async function countSubscribers(db: MentionDb, organizationId: number, channelId: number): Promise<number> {
   const [row] = await db.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
       SELECT FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id AND u.is_active
-      WHERE s.channel_id = ${channelId} AND s.active LIMIT ${FEW + 1}) AS few`;
+      WHERE s.realm_id = ${organizationId} AND s.channel_id = ${channelId} AND s.active LIMIT ${FEW + 1}) AS few`;
   return row?.count ?? 0;
 }
 
@@ -98,14 +98,16 @@ async function requireMayMentionGroups(
  */
 async function participants(
   db: MentionDb,
+  organizationId: number,
   { channel, topic }: NonNullable<MessageLocation['target']>,
 ): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     WITH topic AS (
-      SELECT realm_id, id, sender_id FROM message m WHERE m.channel_id = ${channel.id} AND topic_key(m.topic) = topic_key(${topic}))
-    SELECT u.id FROM user_account u WHERE u.is_active AND (u.realm_id, u.id) IN (
-      SELECT realm_id, sender_id FROM topic
-      UNION SELECT r.realm_id, r.user_id FROM topic t JOIN reaction r ON r.realm_id = t.realm_id AND r.message_id = t.id)`;
+      SELECT id, sender_id FROM message m
+      WHERE m.realm_id = ${organizationId} AND m.channel_id = ${channel.id} AND topic_key(m.topic) = topic_key(${topic}))
+    SELECT u.id FROM user_account u WHERE u.realm_id = ${organizationId} AND u.is_active AND u.id IN (
+      SELECT sender_id FROM topic
+      UNION SELECT r.user_id FROM topic t JOIN reaction r ON r.realm_id = ${organizationId} AND r.message_id = t.id)`;
   return rows.map(({ id }) => id);
 }
 
@@ -123,7 +125,7 @@ export interface Named {
  * Channel wildcards are not expanded.
  *
  * @throws WildcardMentionNotAllowedError if the content has a wildcard mention that requires a permission.
- * @throws BadRequestError if the content mentions a group that the sender cannot mention.
+ * @throws ForbiddenError if the content mentions a group that the sender cannot mention.
  */
 export async function whoIsMentioned(
   db: MentionDb,
@@ -135,7 +137,7 @@ export async function whoIsMentioned(
   const { mentionedUserIds, mentionedGroupIds, channelWildcard, topicWildcard } = content;
   const hasMentions = mentionedUserIds.length + mentionedGroupIds.length > 0 || channelWildcard || topicWildcard;
   if (!hasMentions && !sender.organization.hasAlertWords) return { mentioned: [], topicMentioned: [], alerted: [] };
-  const inTopic = topicWildcard && target !== null ? await participants(db, target) : [];
+  const inTopic = topicWildcard && target !== null ? await participants(db, sender.organization.id, target) : [];
   await requireMayMention(db, sender, target, content, inTopic, now);
   const topicMentioned = topicWildcard && target !== null ? [...new Set([sender.id, ...inTopic])] : [];
   const mentioned = [...new Set(mentionedUserIds)];
@@ -148,7 +150,9 @@ export async function whoIsMentioned(
   const alerted = await alertedUserIds(db, sender.organization, content.source, receivers);
   const grouped = await membersMentioned(db, sender.organization, content, now, receivers);
   if (named.length === 0) return { mentioned: grouped, topicMentioned: [], alerted };
-  const receiving = new Set(target === null ? memberIds : await subscribersAmong(db, target.channel.id, named));
+  const receiving = new Set(
+    target === null ? memberIds : await subscribersAmong(db, sender.organization.id, target.channel.id, named),
+  );
   receiving.add(sender.id);
   return {
     mentioned: [...new Set([...mentioned.filter((id) => receiving.has(id)), ...grouped])],
@@ -180,12 +184,19 @@ export async function membersMentioned(
       OR (u.full_member_group_ids <> '{}' AND u.full_member_group_ids && ${ids}::int[]
           AND u.joined_at <= ${fullMemberSince(organization, now)}))
       AND (${receivers === null}::boolean OR u.id = ANY(${[...userIds]}::int[]) OR EXISTS (
-        SELECT FROM subscription s WHERE s.realm_id = u.realm_id AND s.user_id = u.id AND s.channel_id = ${channelId}::int AND s.active))`;
+        SELECT FROM subscription s
+        WHERE s.realm_id = ${organization.id} AND s.user_id = u.id AND s.channel_id = ${channelId}::int AND s.active))`;
   return rows.map(({ id }) => id);
 }
 
-async function subscribersAmong(db: MentionDb, channelId: number, userIds: readonly number[]): Promise<number[]> {
+async function subscribersAmong(
+  db: MentionDb,
+  organizationId: number,
+  channelId: number,
+  userIds: readonly number[],
+): Promise<number[]> {
   const rows = await db.$queryRaw<{ user_id: number }[]>`
-    SELECT user_id FROM subscription WHERE channel_id = ${channelId} AND active AND user_id = ANY(${[...userIds]})`;
+    SELECT user_id FROM subscription
+    WHERE realm_id = ${organizationId} AND channel_id = ${channelId} AND active AND user_id = ANY(${[...userIds]})`;
   return rows.map(({ user_id }) => user_id);
 }

@@ -25,11 +25,19 @@ type TargetIn =
   | { readonly topic: GivenTopic; readonly direct?: undefined }
   | { readonly topic?: undefined; readonly direct: readonly number[] };
 
-/** Converts a GraphQL message target. @throws BadRequestError for the id of a topic that the viewer cannot read. */
+/**
+ * Replaces the topic reference in a GraphQL message target by the topic's channel and name.
+ *
+ * @throws NotFoundError for the id of a topic without messages that the viewer can read.
+ */
 export const targetIn = async (ctx: Ctx, { topic, direct }: Target): Promise<TargetIn> =>
   topic === undefined ? { direct } : { topic: await topicTarget(ctx, topic) };
 
-/** Converts a GraphQL message target to the form that `sendMessage` accepts. @throws BadRequestError like `targetIn`. */
+/**
+ * Converts a GraphQL message target to the channel and topic, or the users, that `sendMessage` accepts.
+ *
+ * @throws NotFoundError for the id of a topic without messages that the viewer can read.
+ */
 export async function placeIn(ctx: Ctx, target: Target): Promise<Pick<NewMessage, 'to' | 'topic'>> {
   const { topic, direct } = await targetIn(ctx, target);
   return topic === undefined ? { to: { userIds: direct } } : { to: topic.channel, topic: topic.name };

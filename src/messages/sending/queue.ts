@@ -8,16 +8,19 @@ import { RequestTimeoutError } from '../../platform/errors.ts';
 import { type Batch, type MessageToWrite, type Outcome, writeMessages } from './write.ts';
 
 /**
- * Maximum number of messages of one organization that wait in the queue. Similar to the limit for other waiting changes of an
- * organization (platform/db/permits.ts).
+ * Maximum number of messages of one organization that wait in the queue. Further messages are refused with
+ * `RequestTimeoutError`. Similar to the limit for other waiting changes of an organization (platform/db/permits.ts).
  */
 const MAX_WAITING = 256;
 /**
- * Maximum number of messages that one statement writes. A statement with more messages would take as long as several smaller
- * statements.
+ * Maximum number of messages that one statement writes. Further messages wait for the next statement. A statement with more
+ * messages would take as long as several smaller statements.
  */
 const MAX_BATCH_SIZE = 64;
-/** Maximum number of organizations that share a statement. If the statement fails, it fails for each of these organizations. */
+/**
+ * Maximum number of organizations that share a statement. Messages of further organizations wait for the next statement. If a
+ * statement fails, it fails for each of its organizations.
+ */
 const MAX_ORGANIZATIONS = 32;
 /**
  * Maximum time, in milliseconds, that the next statement waits for the end of the current statement, although both could run in
@@ -43,8 +46,10 @@ const queues = new WeakMap<Database, SendQueue>();
  * Writes a message through the send queue of the database. Messages that arrive while a statement is in progress wait for the
  * next statement, so that a whole batch needs one disk flush. A statement can contain messages of several organizations.
  *
- * @returns The outcome of this message, as in `writeMessages`.
- * @throws The errors of `writeMessages`. An error of one message does not affect other messages.
+ * @returns The written message. Undefined if nothing was written, because the idempotency key of the request was used before or
+ *   is in use.
+ * @throws A serialization failure (40001) if data from which the message was prepared has changed. An error of one message does
+ *   not affect other messages.
  * @throws RequestTimeoutError if the queue is full, or the statement could not begin in time. Nothing was written.
  */
 export function writeBatched(app: SendingApp, message: MessageToWrite): Promise<Outcome> {
@@ -69,7 +74,7 @@ interface WaitingBatch extends Batch {
  * statement. Organizations share a statement, because the cost of a statement and its commit hardly grows with the number of
  * organizations. At most one statement of an organization is in progress.
  *
- * An organization waits at most some 20 ms for locks of other organizations. Its messages are sent in a separate statement if
+ * An organization waits at most about 20 ms for locks of other organizations. Its messages are sent in a separate statement if
  * another change of the organization is in progress, or if the shared statement could not write them.
  */
 class SendQueue {
@@ -88,7 +93,7 @@ class SendQueue {
     this.#app = app;
   }
 
-  /** Writes a message, as described for `writeBatched`. */
+  /** Adds a message to the queue. Resolves when it is written, or rejects if it cannot be written. */
   write(message: MessageToWrite): Promise<Outcome> {
     const { id: organizationId } = message.prepared.sender.organization;
     const waiting = this.#waiting.get(organizationId);
@@ -166,8 +171,8 @@ class SendQueue {
   }
 
   /**
-   * Sends messages of one organization in a separate statement. If the statement fails, sends each message in its own
-   * statement. Never rejects.
+   * Sends messages of one organization in one statement, without messages of other organizations. If the statement fails, sends
+   * each message in its own statement. Never rejects.
    */
   async #sendAlone(batch: WaitingBatch): Promise<void> {
     const { organizationId } = batch;

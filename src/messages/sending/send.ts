@@ -16,6 +16,9 @@ import type { Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
 import { RequestTimeoutError, ValidationError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
+import { claim } from '../attachments/claims.ts';
+import { emitLinksChanged } from '../attachments/events.ts';
+import { lockAttachments } from '../attachments/queries.ts';
 import { accessMembers, type Recipients } from '../direct.ts';
 import type { Unsent } from '../events.ts';
 import type { MessageSender } from '../sender.ts';
@@ -63,16 +66,17 @@ export interface SentMessage {
  * number of subscribers. If the response of the statement is lost, the message is looked up by a random token. So an
  * acknowledged message was sent exactly once.
  *
- * @throws The errors of `prepareMessage`.
+ * @throws ValidationError, NotFoundError, ConflictError, ForbiddenError, ChannelDoesNotExistError, TopicPolicyError or
+ *   WildcardMentionNotAllowedError if `prepareMessage` refuses the message.
  * @throws UserDeactivatedError, OrganizationDeactivatedError if the user or organization was deactivated after the request was
- * authenticated.
+ *   authenticated.
  * @throws RequestTimeoutError if the database could not accept the message in time. Nothing was sent, unless the error says
- * that the message may have been sent.
+ *   that the message may have been sent.
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { work } = ctx;
   const { app } = work;
-  // A transaction of several statements refuses a unit of work that only reads, which has no `app`.
+  // A unit of work that only reads has no `app`. The transaction in `sendWithin` refuses it.
   if (app === undefined || work.transaction !== undefined) return sendWithin(ctx, input);
   if (work.keyedChange !== undefined) return sendUnderKey(ctx, app, input, work.keyedChange);
   const token = newToken();
@@ -94,11 +98,11 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
 }
 
 /**
- * Returns whether the message can be sent by one statement. Replacing an existing policy for the topic requires a transaction
- * of several statements.
+ * Returns whether the message can be sent by one statement. Replacing an existing policy for the topic, and links to uploaded
+ * files, require a transaction of several statements.
  */
-const isOneStatement = ({ newPolicy, target }: PreparedMessage): boolean =>
-  newPolicy === undefined || target?.topicPolicy === INHERITED;
+const isOneStatement = ({ newPolicy, target, content }: PreparedMessage): boolean =>
+  !content.hasAttachment && (newPolicy === undefined || target?.topicPolicy === INHERITED);
 
 /** Data that is stored with an idempotency key, and from which the response of a repeated request is built. */
 const StoredResponse = z.object({
@@ -113,7 +117,7 @@ const StoredResponse = z.object({
  * response. If the request is repeated, only this data is used.
  */
 async function sendUnderKey(ctx: Ctx, app: App, input: NewMessage, change: KeyedChange): Promise<SentMessage> {
-  const stored = change.facts ?? (await makeUnderKey(ctx, app, input, change));
+  const stored = change.storedData ?? (await makeUnderKey(ctx, app, input, change));
   const { id, position, newPolicy } = StoredResponse.parse(stored);
   noteCommittedAt(position);
   return { id, newPolicy };
@@ -127,7 +131,7 @@ async function makeUnderKey(ctx: Ctx, app: App, input: NewMessage, change: Keyed
   return change.make(async (kept) => {
     const written = await writeSurely(app, { ...message, kept }, () => change.doubt());
     if (written !== undefined) publishCommitted(ctx, written.events);
-    return written?.facts;
+    return written?.storedData;
   });
 }
 
@@ -171,6 +175,7 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   return transact(ctx, async (tx, emit) => {
     const prepared = await prepareFor(tx, ctx, input, true);
     const { newPolicy, target, sender, sentAt } = prepared;
+    await lockAttachments(tx, sender.organization.id, prepared.content.attachmentIds);
     const sent: { id: number; newPolicy: SentMessage['newPolicy'] } = { id: 0, newPolicy: undefined };
     emitMessage(emit, prepared, (id) => {
       sent.id = id;
@@ -185,7 +190,7 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   });
 }
 
-/** Maximum time, in milliseconds, for which `confirm` repeats its attempts. */
+/** Maximum time, in milliseconds, for which `confirm` repeats its attempts. Afterwards it throws RequestTimeoutError. */
 const CONFIRMATION_MS = 10_000;
 
 /**
@@ -213,21 +218,23 @@ async function confirm(app: App, message: MessageToWrite): Promise<Outcome> {
 
 /**
  * Sends a prepared message in the transaction of `emit`. The event of the message is logged after the events that were emitted
- * before this call.
+ * before this call. If the message links to uploaded files, the caller has locked them.
  *
  * @param onSent Called with the message's id, inside the transaction.
  */
 export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id: number) => unknown): void {
+  const { content, sender } = prepared;
+  const organizationId = sender.organization.id;
   emit.writing(async (tx) => {
     const message = { prepared, token: newToken(), setsPolicy: false, repeated: false };
-    const [outcomes] = await writeMessages(tx, [
-      { organizationId: prepared.sender.organization.id, messages: [message] },
-    ]);
+    const [outcomes] = await writeMessages(tx, [{ organizationId, messages: [message] }]);
     const written = outcomes?.[0];
     if (written === undefined) throw new Error('The message was not written');
+    if (content.hasAttachment) await claim(tx, organizationId, written.messageId, content.attachmentIds);
     await onSent?.(written.messageId);
     return written;
   });
+  emitLinksChanged(emit, organizationId, content.attachmentIds);
 }
 
 /**
@@ -294,7 +301,10 @@ export async function prepareMessage(
   };
 }
 
-/** Maximum length of `queueId` and `localId`, in code points. Queue ids and the local ids of known clients are shorter. */
+/**
+ * Maximum length of `queueId` and `localId`, in code points. Longer ones are refused with `ValidationError`. Queue ids and the
+ * local ids of known clients are shorter.
+ */
 const MAX_LOCAL_LENGTH = 100;
 
 /**

@@ -33,7 +33,10 @@ interface TargetRequest {
   readonly topic: string;
 }
 
-/** Maximum number of targets in one query. Usually far fewer are requested in one turn of the event loop. */
+/**
+ * Maximum number of targets in one query. Further targets are read by further queries. Usually far fewer are requested in one
+ * turn of the event loop.
+ */
 const MAX_TARGETS = 100;
 
 /** `byId` reads targets by channel id, `byName` by channel name, ignoring case. */
@@ -82,7 +85,8 @@ async function readTargets(
            c.topics_policy AS "topicsPolicy", c.permissions, c.creator_id AS "creatorId", c.xmin::text AS version,
            s.version AS subscription_version, s.is_muted, o.version AS owner_subscription_version,
            t.policy AS topic_policy,
-           (SELECT m.id FROM message m WHERE m.channel_id = c.id AND topic_key(m.topic) = topic_key(w.topic)
+           (SELECT m.id FROM message m
+            WHERE m.realm_id = w.realm_id AND m.channel_id = c.id AND topic_key(m.topic) = topic_key(w.topic)
             ORDER BY m.id DESC LIMIT 1) AS last_in_topic
     FROM ROWS FROM (
       jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb)

@@ -170,7 +170,9 @@ export function objectionToPosting(
  *
  * @param noChannel Creates the error for a channel that the sender cannot see.
  * @returns The subscription on which the permission depends. Null if it does not depend on a subscription.
- * @throws ChannelDoesNotExistError, ConflictError, ForbiddenError if the sender cannot post.
+ * @throws ChannelDoesNotExistError if the sender cannot see the channel.
+ * @throws ConflictError if the channel is archived.
+ * @throws ForbiddenError if the sender cannot read the channel, or lacks the permission to post.
  */
 async function requireMayPost(
   db: TargetDb,

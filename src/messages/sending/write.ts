@@ -51,7 +51,7 @@ export interface MessageToWrite {
 export interface WrittenMessage extends Appended {
   readonly messageId: number;
   /** Data from which the response to a repeated request is rendered. Undefined if the request has no idempotency key. */
-  readonly facts: unknown;
+  readonly storedData: unknown;
 }
 
 /**
@@ -180,8 +180,8 @@ function writtenOf({ prepared, token }: MessageToWrite, row: WrittenRow): Writte
   }
   const written = Prisma.sql`
     SELECT 1 AS found FROM message WHERE realm_id = ${sender.organization.id} AND id = ${messageId} AND send_token = ${token}`;
-  const facts: unknown = row.reply === null ? undefined : JSON.parse(row.reply);
-  return { messageId, events, trace: { xid: row.xid, row: written }, facts };
+  const storedData: unknown = row.reply === null ? undefined : JSON.parse(row.reply);
+  return { messageId, events, trace: { xid: row.xid, row: written }, storedData };
 }
 
 function storedEvent(id: bigint, type: string, complete: object, audience: Audience, createdAt: Date): StoredEvent {
@@ -195,6 +195,7 @@ function storedEvent(id: bigint, type: string, complete: object, audience: Audie
     width: 1,
     ephemeral: false,
     createdAt,
+    actorId: null,
     bytes: json.length,
   };
 }

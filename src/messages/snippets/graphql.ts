@@ -12,12 +12,12 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { NAME_KEY } from '../../platform/db/keyset.ts';
+import { byName } from '../../platform/db/keyset.ts';
 import type { ListedRows } from '../../platform/db/places.ts';
 import type { ProjectedSnippet } from './events.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 
-/** Event projection of a snippet: the GraphQL fields that are computed from the event alone. */
+/** Event projection (the fields that an event alone provides) of a snippet: all its fields. */
 const snippetProjection = new EventProjection<ProjectedSnippet>(
   'SavedSnippet',
   { idOf: ({ id }) => id },
@@ -66,10 +66,9 @@ const SnippetOrder = orderInput<SnippetField>('SavedSnippet', 'saved snippets', 
 });
 
 const SNIPPET_ID = Prisma.sql`s.id`;
-const SNIPPET_TITLE = Prisma.sql`s.title`;
 const COLUMNS = {
   id: { key: SNIPPET_ID, keyType: 'number' },
-  title: { key: NAME_KEY(SNIPPET_TITLE), name: SNIPPET_TITLE, keyType: 'string' },
+  title: { ...byName(Prisma.sql`s.title`), keyType: 'string' },
 } as const;
 
 const listedSnippets = ({ organizationId, viewer }: Ctx): ListedRows => ({
@@ -142,11 +141,14 @@ mutation('deleteSavedSnippet', {
   },
 });
 
-for (const { op, name, shown, description } of [
-  { op: 'add', name: 'SavedSnippetAddedEvent', shown: 'The new snippet.', description: 'The user saved a snippet.' },
+for (const { op, name, shown, description, outdates } of [
+  {
+    ...{ op: 'add', name: 'SavedSnippetAddedEvent', shown: 'The new snippet.' },
+    ...{ description: 'The user saved a snippet.', outdates: ['savedSnippets'] },
+  },
   {
     ...{ op: 'update', name: 'SavedSnippetUpdatedEvent' },
-    ...{ shown: 'The updated snippet.', description: 'The user edited a saved snippet.' },
+    ...{ shown: 'The updated snippet.', description: 'The user edited a saved snippet.', outdates: [] },
   },
 ]) {
   eventType(
@@ -161,7 +163,7 @@ for (const { op, name, shown, description } of [
         ...projectedFromEvent(snippetProjection),
       }),
     }),
-    { description },
+    { description, outdates },
   );
 }
 
@@ -176,5 +178,5 @@ eventType<{ saved_snippet_id: number }>(
       resolve: ({ event }) => event.saved_snippet_id,
     }),
   }),
-  { description: 'The user deleted a saved snippet.' },
+  { description: 'The user deleted a saved snippet.', outdates: ['savedSnippets'] },
 );

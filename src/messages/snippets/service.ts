@@ -57,7 +57,7 @@ export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
  *
  * @throws ValidationError if title or content is blank, too long, or contains a null byte.
  * @throws TotalReachedError if the viewer would have more than 1,000 snippets, or if their content would exceed 500,000 code
- * points in total.
+ *   points in total.
  */
 export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {
   const data = { ...checked({ title, content }), organizationId: ctx.viewer.organization.id, authorId: ctx.viewer.id };
@@ -76,9 +76,9 @@ export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<
  * nothing.
  *
  * @throws NotFoundError if no snippet has this id, or it belongs to another user.
- * @throws ValidationError under the conditions of `createSavedSnippet`.
+ * @throws ValidationError if title or content is blank, too long, or contains a null byte.
  * @throws TotalReachedError if the content becomes longer, and the content of the viewer's snippets would exceed 500,000 code
- * points in total.
+ *   points in total.
  */
 export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: SnippetEdit): Promise<SavedSnippet> {
   const snippet = await accessSavedSnippet(ctx, snippetId);
@@ -118,7 +118,8 @@ export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<v
  */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
   const [held] = await tx.$queryRaw<{ length: number | null }[]>`
-    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${viewer.id}`;
+    SELECT sum(char_length(content))::int AS length FROM saved_snippet
+    WHERE realm_id = ${viewer.organization.id} AND author_id = ${viewer.id}`;
   requireWithin('saved_snippets_total_length', held?.length ?? 0);
 }
 

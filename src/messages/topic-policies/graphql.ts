@@ -2,7 +2,7 @@ import { signedIn } from '../../access/context.ts';
 import { byKey } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
-import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
@@ -13,8 +13,9 @@ import { channelReference } from '../../channels/event-projections.ts';
 import { Channel, stillSeen } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
-import { NAME_KEY } from '../../platform/db/keyset.ts';
+import { byName } from '../../platform/db/keyset.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
+import { topicId } from '../topic-ids.ts';
 import { TopicRef, topicIn } from '../topic-ref.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { findTopics } from '../topics/topics.ts';
@@ -73,8 +74,7 @@ const UserTopicOrder = orderInput<UserTopicField>('UserTopic', 'topics with a vi
   TOPIC_NAME: { value: 'topic', description: 'Name of the topic, ignoring case.' },
 });
 
-const TOPIC_NAME = Prisma.sql`t.topic`;
-const BY_NAME = { key: NAME_KEY(TOPIC_NAME), name: TOPIC_NAME };
+const BY_NAME = byName(Prisma.sql`t.topic`);
 
 const FIRST_CHOSEN: OrderBy<UserTopicField> = { field: 'id', direction: 'asc' };
 
@@ -142,6 +142,13 @@ mutation('setTopicVisibility', {
   },
 });
 
+/** Event projection of a topic whose policy changed. */
+const chosenTopic = new EventProjection<WireUserTopic>(
+  'Topic',
+  { idOf: ({ stream_id, topic_name }) => topicId({ channelId: stream_id, name: topic_name }) },
+  { viewerVisibility: ({ visibility_policy }) => visibility_policy },
+);
+
 eventType<unknown, WireUserTopic>(
   'user_topic',
   undefined,
@@ -158,6 +165,12 @@ eventType<unknown, WireUserTopic>(
       description: NAME,
       resolve: ({ facts }) => facts.topic_name,
     }),
+    topic: t.field({
+      type: Topic,
+      nullable: true,
+      description: 'The topic, with the new policy.',
+      ...projectedFromEvent(chosenTopic, ({ facts }: EventSource<unknown, WireUserTopic>) => facts),
+    }),
     visibility: t.field({
       type: TopicVisibility,
       description: CHOICE,
@@ -171,6 +184,7 @@ eventType<unknown, WireUserTopic>(
   }),
   {
     description: "The user's visibility policy for a topic changed. Moving or deleting a topic changes policies, too.",
+    outdates: ['userTopics'],
   },
 );
 

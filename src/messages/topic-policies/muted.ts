@@ -44,7 +44,9 @@ export async function mutedTopics(
     JOIN user_account u ON u.realm_id = t.realm_id AND u.id = t.user_id
     WHERE t.realm_id = ${organization.id} AND t.user_id = ANY(${[...userIds]}) AND ${MUTES_TOPIC}
       AND (c.is_web_public OR (NOT c.invite_only AND u.role <> ${GUEST})
-           OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = t.realm_id AND s.user_id = t.user_id AND s.channel_id = c.id AND s.active))
+           OR EXISTS (
+             SELECT FROM subscription s
+             WHERE s.realm_id = ${organization.id} AND s.user_id = t.user_id AND s.channel_id = c.id AND s.active))
     ORDER BY t.id`;
   const byUser = Map.groupBy(rows, ({ userId }) => userId);
   return new Map(userIds.map((id) => [id, (byUser.get(id) ?? []).map(toWireMuted)]));

@@ -40,15 +40,18 @@ export async function topicPolicies(
  * Reads the user's policy for each pair of user and topic in `topics`, in this order. `INHERITED` for a pair without a stored
  * policy. Uses one query.
  */
-export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]): Promise<TopicPolicy[]> {
+export async function readPolicies(
+  db: SqlClient,
+  organizationId: number,
+  topics: readonly Omit<TopicOfUser, 'organizationId'>[],
+): Promise<TopicPolicy[]> {
   const userIds = topics.map(({ userId }) => userId);
   const channelIds = topics.map(({ channelId }) => channelId);
-  const organizationIds = topics.map(({ organizationId }) => organizationId);
   const names = topics.map(({ topic }) => topic);
   const rows = await db.$queryRaw<{ policy: TopicPolicy | null }[]>`
-    SELECT t.policy FROM unnest(${organizationIds}::int[], ${userIds}::int[], ${channelIds}::int[], ${names}::text[])
-      WITH ORDINALITY AS wanted(realm_id, user_id, channel_id, topic, place)
-    LEFT JOIN user_topic t ON t.realm_id = wanted.realm_id AND t.user_id = wanted.user_id
+    SELECT t.policy FROM unnest(${userIds}::int[], ${channelIds}::int[], ${names}::text[])
+      WITH ORDINALITY AS wanted(user_id, channel_id, topic, place)
+    LEFT JOIN user_topic t ON t.realm_id = ${organizationId} AND t.user_id = wanted.user_id
       AND t.channel_id = wanted.channel_id AND topic_key(t.topic) = topic_key(wanted.topic)
     ORDER BY wanted.place`;
   return rows.map(({ policy }) => policy ?? INHERITED);

@@ -42,9 +42,10 @@ export interface TopicVisibility extends TopicKey {
  * Sets the viewer's visibility policy for a topic and notifies the viewer's clients. The topic need not have messages. In a
  * channel that the viewer cannot read, only an existing policy can be removed, by setting `INHERITED`.
  *
- * @param visibility `topic` has at most 60 code points.
+ * @param topic Name of the topic, at most 60 code points.
  * @returns The policy that was set, with the stored name of the topic.
- * @throws NotFoundError if the channel does not exist or cannot be read by the viewer.
+ * @throws NotFoundError if the channel does not exist. Also thrown if the viewer cannot read it, unless the call removes an
+ *   existing policy.
  * @throws ValidationError if the topic is too long.
  * @throws TotalReachedError if the viewer would have policies for more than 10,000 topics.
  */
@@ -57,7 +58,7 @@ export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }:
     await lockUser(tx, viewer.user);
     const place = { organization: viewer.organization, userId: viewer.id, now: app.now() };
     const [before] = isReadable
-      ? await readPolicies(tx, [{ organizationId: viewer.organization.id, userId: viewer.id, channelId, topic: name }])
+      ? await readPolicies(tx, viewer.organization.id, [{ userId: viewer.id, channelId, topic: name }])
       : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
     if (!changed && !isReadable) throw invalidChannelId(channelId);
@@ -108,7 +109,7 @@ export async function setAutomaticPolicy(
 ): Promise<boolean> {
   const { userId, organization } = place;
   if (!(await hasRoomForAutomaticPolicy(tx, { id: userId, organizationId: organization.id }))) {
-    const [before] = await readPolicies(tx, [{ ...visibility, organizationId: organization.id, userId }]);
+    const [before] = await readPolicies(tx, organization.id, [{ ...visibility, userId }]);
     if (before === INHERITED) return false;
   }
   await setTopicPolicy(tx, emit, place, visibility);
@@ -119,7 +120,7 @@ export async function setAutomaticPolicy(
  * Sets a user's visibility policy for a topic in the caller's transaction, and notifies the user's clients. The caller checks
  * access.
  *
- * @param visibility `topic` was normalized by `topicNamed`.
+ * @param topic Name of the topic, normalized by `topicNamed`.
  * @returns Whether the policy changed. If not, no event is sent.
  */
 async function setTopicPolicy(

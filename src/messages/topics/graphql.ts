@@ -14,7 +14,6 @@ import { visibleChannels } from '../../channels/loaders.ts';
 import { channelIdOf } from '../../channels/reads.ts';
 import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
 import { isResolved, topicNamed } from '../../channels/topic-name.ts';
-import { topicKey } from '../../contract/topic-key.ts';
 import { nameFilter } from '../../platform/folding.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
 import type { MessagePage } from '../channel-messages.ts';
@@ -31,6 +30,7 @@ import { Message } from '../graphql.ts';
 import { MessageConnection } from '../graphql-matches.ts';
 import {
   ANCHOR_COST,
+  ANCHOR_COSTS,
   idsPage,
   NEWEST_COUNTED,
   narrowIn,
@@ -89,7 +89,7 @@ builder.node(Topic, {
     }),
     url: t.string({
       description:
-        'Absolute URL at which the page of the organization opens the topic. It contains the names of channel and topic.',
+        "Absolute URL that opens the topic in the organization's web client. It contains the names of channel and topic.",
       resolve: async (topic, _args, ctx) => {
         const { channelId } = topic;
         const [channel, last] = await Promise.all([visibleChannels(ctx).load(channelId), lastIn(ctx, topic)]);
@@ -162,8 +162,8 @@ export async function topicAt(
 }
 
 /**
- * Loads a topic like `topicAt`, or a former topic: one without messages that the viewer can read, whose messages were all moved
- * to a topic that the viewer can read.
+ * Loads the topic with the given name in a channel, even if all of its messages were moved to a topic that the viewer can read.
+ * Null if it has neither messages that the viewer can read nor such moved messages.
  */
 async function topicOrFormer(ctx: GraphQLContext, channelId: number, name: string): Promise<TopicSource | null> {
   const topic = await topicAt(ctx, channelId, name);
@@ -172,7 +172,11 @@ async function topicOrFormer(ctx: GraphQLContext, channelId: number, name: strin
   return move === null ? null : { channelId, name: move.name };
 }
 
-/** Loads a topic like `topicOrFormer`, by a name as a client writes it. */
+/**
+ * Loads the topic with a name as a client writes it: not trimmed, perhaps a placeholder name of the empty topic. Also finds a
+ * topic whose messages were all moved to a topic that the viewer can read. Null if there is no such topic, or the name contains
+ * a null byte.
+ */
 function topicWritten(ctx: GraphQLContext, channelId: number, name: string): Promise<TopicSource | null> {
   if (name.includes('\0')) return Promise.resolve(null);
   return topicOrFormer(ctx, channelId, topicNamed(signedIn(ctx).viewer.organization, name.trim()));
@@ -182,7 +186,7 @@ builder.objectField(Topic, 'messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: `Messages of the topic that the viewer can read. ${TIMELINE} The field adds ${ANCHOR_COST} to the cost.`,
+      description: `Messages of the topic that the viewer can read. ${TIMELINE} ${ANCHOR_COSTS}`,
       args: timelineArgs(t),
       complexity: (args) => timelineComplexity(args, ANCHOR_COST),
       resolve: ({ channelId, name }, args, ctx) => {
@@ -201,7 +205,9 @@ nodeByText('Topic', async (ctx, text) => {
   return named === undefined ? null : topicOrFormer(ctx, named.channelId, named.name);
 });
 
-const ABSENT = 'Null if it has no message that the viewer can read, unless `movedTo` leads to such messages.';
+const ABSENT =
+  'If all its messages were moved, the former topic, whose `movedTo` is the topic that they are in now. ' +
+  'Null if the viewer can read neither a message of the topic nor a moved one.';
 
 builder.queryField('topic', (t) =>
   t.field({
@@ -256,8 +262,8 @@ interface TopicListArguments extends ConnectionArguments {
 }
 
 const NAME_CONTAINS =
-  'Only topics whose name contains this text. Each word of the text can also be the beginning of a word of ' +
-  'the name, in any order. Ignores case and accents. Absent: all.';
+  'Only topics whose name contains this text. A name also matches if each word of the text begins a word of ' +
+  'the name, in any order. Case and accents are ignored. Absent: all.';
 
 builder.prismaObjectField(Channel, 'topics', (t) =>
   t.connection(
@@ -296,8 +302,8 @@ const TopicState = builder.enumType('TopicState', {
 
 const TopicFilter = builder.inputType('TopicFilterInput', {
   description:
-    'Filter for topics. A topic must meet all conditions. One of its messages must meet all conditions of `is` ' +
-    'and `not`.',
+    'Filter for topics. A topic must match `nameContains`. At least one of its messages must meet all conditions of ' +
+    '`is` and none of `not`.',
   fields: (t) => ({
     is: t.field({ type: [TopicState], required: false, description: 'States that the topic must have.' }),
     not: t.field({ type: [TopicState], required: false, description: 'States that the topic must not have.' }),
@@ -310,7 +316,10 @@ const termsFor = ({ is, not }: typeof TopicFilter.$inferInput): NarrowTerm[] => 
   ...(not ?? []).map((operand) => ({ operator: 'is', operand, negated: true })),
 ];
 
-/** Additional complexity of the topics of all channels, because they are computed from many messages. */
+/**
+ * Additional complexity (cost in the limit on GraphQL operations) of the topics of all channels, because they are computed from
+ * many messages.
+ */
 const RECENT_COST = 50;
 
 builder.queryField('topics', (t) =>
@@ -319,7 +328,7 @@ builder.queryField('topics', (t) =>
       type: Topic,
       description:
         `Topics of all channels. Contains only topics of the newest ${MAX_RECENT.toLocaleString('en')} channel ` +
-        `messages that the viewer received and that match the filter. The field adds ${RECENT_COST} to the cost.`,
+        `messages that the viewer received and that match the filter. The field adds ${RECENT_COST} to \`RateLimit.cost\`.`,
       args: {
         filter: t.arg({ type: TopicFilter, required: false, description: 'Filter. Absent: all topics.' }),
         orderBy: t.arg({
@@ -332,7 +341,7 @@ builder.queryField('topics', (t) =>
       complexity: (args) => ({ field: 1 + RECENT_COST, multiplier: pageSize(args) }),
       resolve: async (_root, { filter, orderBy, ...args }, ctx) => {
         const found = await recentTopics(signedIn(ctx), termsFor(filter ?? {}));
-        return amongTopics(found, { nameContains: filter?.nameContains, orderBy, ...args });
+        return amongTopics(found, { nameContains: filter?.nameContains, orderBy, ...args }, ctx);
       },
     },
     TopicConnection,
@@ -346,15 +355,20 @@ function sortedTopics({ orderBy: by, ...args }: TopicListArguments) {
 }
 
 /** Returns a page of the given topics, without those whose name does not match `nameContains`. */
-function amongTopics(topics: readonly RecentTopic[], { nameContains, ...args }: TopicListArguments) {
+function amongTopics(
+  topics: readonly RecentTopic[],
+  { nameContains, ...args }: TopicListArguments,
+  ctx: GraphQLContext,
+) {
   if (nameContains != null) refuseNullBytes('nameContains', nameContains);
   const isNamed = nameFilter(nameContains);
   const sorted = sortedTopics(args);
-  const keyOf = ({ name, maxId }: RecentTopic) => (sorted.orderBy.field === 'name' ? topicKey(name) : maxId);
+  const keyOf = ({ name, maxId }: RecentTopic) => (sorted.orderBy.field === 'name' ? name : maxId);
   return sortedAmong(
     topics.filter(({ name }) => isNamed(name)),
     (topic) => ({ key: keyOf(topic), id: topic.channelId }),
     sorted,
+    ctx,
   );
 }
 
@@ -388,7 +402,7 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
 async function topicsPage(channelId: number, { nameContains, ...args }: TopicListArguments, ctx: GraphQLContext) {
   const all = async () =>
     (await topicPage(ctx, { channelId, ...NEWEST_FIRST })).map((topic) => ({ ...topic, channelId }));
-  if (nameContains != null) return amongTopics(await all(), { nameContains, ...args });
+  if (nameContains != null) return amongTopics(await all(), { nameContains, ...args }, ctx);
   const sorted = sortedTopics(args);
   const topics = await topicPage(ctx, { channelId, field: sorted.orderBy.field, ...keysetOf(sorted) });
   const page = connectionOf(pageRead(topics, sorted), ({ name, maxId }) => ({ name, maxId, channelId }), sorted);

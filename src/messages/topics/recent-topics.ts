@@ -7,7 +7,10 @@ import type { NarrowTerm } from '../narrow/narrow-terms.ts';
 import type { Topic } from './topic-pages.ts';
 import { findTopics, type TopicKey } from './topics.ts';
 
-/** Maximum number of messages, newest first, whose topics `recentTopics` returns. */
+/**
+ * Maximum number of messages, newest first, whose topics `recentTopics` returns. Topics that have only older messages are
+ * omitted.
+ */
 export const MAX_RECENT = 5_000;
 
 /** A topic with its channel. */
@@ -17,10 +20,11 @@ export type RecentTopic = Topic & TopicKey;
 const IN_CHANNELS: NarrowTerm = { operator: 'is', operand: 'dm', negated: true };
 
 /**
- * Returns the topics of the newest `MAX_RECENT` channel messages that match a narrow (a filter for messages), in no particular
- * order. Uses three queries.
+ * Returns the topics of the newest `MAX_RECENT` channel messages that match a narrow (message filter), in no particular order.
+ * Uses three queries.
  *
- * @throws BadNarrowError under the conditions of `compileNarrow`.
+ * @throws BadNarrowError if an operator or operand is invalid, a term names something that does not exist or that the viewer
+ *   cannot see, or two terms exclude each other.
  */
 export async function recentTopics(ctx: Ctx, terms: readonly NarrowTerm[]): Promise<RecentTopic[]> {
   const narrow = await compileNarrow(ctx, [...terms, IN_CHANNELS]);

@@ -4,8 +4,8 @@ import { readRows } from '../../platform/db/rows.ts';
 import type { TopicKey } from './topics.ts';
 
 /**
- * Maximum number of moves that are followed from a topic, and maximum number of stored moves of a message. Further moves replace
- * the oldest ones.
+ * Maximum number of moves that are followed from a topic, and maximum number of stored moves of a message. Beyond it, the
+ * oldest stored moves are deleted, and a topic is not followed further.
  */
 export const MAX_MOVES = 100;
 
@@ -49,9 +49,9 @@ export interface FollowedMove {
 }
 
 /**
- * Follows the moves of topics, in the order of `keys`. After the first move, only later moves are followed, so circles end where
- * the messages are. Null for a topic that was never moved as a whole. Uses one query. The caller checks what the viewer can
- * read.
+ * Follows the moves of topics, in the order of `keys`. After the first move, only later moves are followed, so circles end
+ * where the messages are. Null for a topic that was never moved as a whole. Uses one query. The caller checks what the viewer
+ * can read.
  */
 export async function followMoves(
   db: SqlClient,

@@ -1,7 +1,15 @@
 import { hasProtectedHistory } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { inOrder, isWithin, type Keyset, type Place } from '../../platform/db/keyset.ts';
+import {
+  byName,
+  cursorKey,
+  inOrder,
+  isWithin,
+  type Keyset,
+  type RowKey,
+  type SortColumn,
+} from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 
 /** A topic of a channel, derived from its messages. Contains only its name and its last message. */
@@ -32,9 +40,9 @@ export const NEWEST_FIRST: TopicPage = {
   ...{ limit: Number.MAX_SAFE_INTEGER, descending: true },
 };
 
-const KEYS: Readonly<Record<TopicField, Prisma.Sql>> = {
-  lastMessage: Prisma.sql`max_id`,
-  name: Prisma.sql`topic_key(name)`,
+const COLUMNS: Readonly<Record<TopicField, SortColumn>> = {
+  lastMessage: { key: Prisma.sql`max_id` },
+  name: byName(Prisma.sql`name`),
 };
 
 /** Properties of a channel that decide which of its messages its readers can read. */
@@ -75,7 +83,7 @@ export async function readTopics(
 }
 
 /** A topic with its position in a sorted list. */
-export interface PlacedTopic extends Topic, Place {}
+export interface PlacedTopic extends Topic, RowKey {}
 
 interface TopicRow {
   readonly channel_id: number;
@@ -90,8 +98,14 @@ interface TopicRow {
  */
 const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) => {
   const ids = [...new Set(open.map(({ channel }) => channel.id))];
-  return readRows<TopicRow>(db, pagesOf(Prisma.sql`SELECT id FROM unnest(${ids}::int[]) AS c(id)`, LAST_OF_ALL, page));
+  return readRows<TopicRow>(
+    db,
+    pagesOf(organizationIn(open), Prisma.sql`SELECT id FROM unnest(${ids}::int[]) AS c(id)`, LAST_OF_ALL, page),
+  );
 };
+
+/** Returns the organization of the channels. A read has channels of one organization. */
+const organizationIn = (channels: readonly ReadChannel[]): number => channels[0]?.channel.organizationId ?? 0;
 
 type OwnRow = TopicRow & { readonly user_id: number };
 
@@ -102,11 +116,11 @@ type OwnRow = TopicRow & { readonly user_id: number };
 function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: TopicPage): Promise<OwnRow[]> {
   const [userIds, ids] = [guarded.map(({ userId }) => userId), guarded.map(({ channel }) => channel.id)];
   const users = [...new Set(userIds)];
-  const organizationId = guarded[0]?.channel.organizationId ?? 0;
+  const organizationId = organizationIn(guarded);
   const pagesFor = (user: Prisma.Sql) => {
     const channels = Prisma.sql`
       SELECT c.id FROM unnest(${userIds}::int[], ${ids}::int[]) AS c(user_id, id) WHERE c.user_id = ${user}`;
-    return pagesOf(channels, lastReceivedBy(organizationId, user), page);
+    return pagesOf(organizationId, channels, lastReceivedBy(organizationId, user), page);
   };
   const [user] = users;
   if (users.length === 1) {
@@ -129,10 +143,10 @@ function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: Topic
  *
  * @param channels Query of the channels' `id`s.
  * @param last Query of `channel_id`, `name` and `max_id`, with one row per topic. It can use two tables: `wanted` with the ids
- * of the channels, and `step` with all topics of these channels.
+ *   of the channels, and `step` with all topics of these channels.
  */
-function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prisma.Sql {
-  const [key, none] = [KEYS[page.field], Prisma.sql`0::bigint`];
+function pagesOf(organizationId: number, channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prisma.Sql {
+  const [column, none] = [COLUMNS[page.field], Prisma.sql`0::bigint`];
   // Uses a loose index scan: each step finds the last message of the next topic, with one index lookup.
   return Prisma.sql`
     WITH RECURSIVE wanted AS (
@@ -140,17 +154,19 @@ function pagesOf(channels: Prisma.Sql, last: Prisma.Sql, page: TopicPage): Prism
     ), step AS (
       SELECT wanted.id AS channel_id, topic.* FROM wanted CROSS JOIN LATERAL (
         SELECT topic_key(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
-        WHERE m.channel_id = wanted.id ORDER BY topic_key(m.topic) DESC, m.id DESC LIMIT 1
+        WHERE m.realm_id = ${organizationId} AND m.channel_id = wanted.id
+        ORDER BY topic_key(m.topic) DESC, m.id DESC LIMIT 1
       ) AS topic
       UNION ALL
       SELECT step.channel_id, topic.* FROM step CROSS JOIN LATERAL (
         SELECT topic_key(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
-        WHERE m.channel_id = step.channel_id AND topic_key(m.topic) < step.key
+        WHERE m.realm_id = ${organizationId} AND m.channel_id = step.channel_id AND topic_key(m.topic) < step.key
         ORDER BY topic_key(m.topic) DESC, m.id DESC LIMIT 1
       ) AS topic
     ), last AS (${last}), ranked AS (
-      SELECT last.*, ${key} AS key, row_number() OVER (PARTITION BY channel_id ORDER BY ${inOrder(page, key, none)}) AS place
-      FROM last WHERE ${isWithin(page, key, none)}
+      SELECT last.*, ${cursorKey(column)} AS key,
+        row_number() OVER (PARTITION BY channel_id ORDER BY ${inOrder(page, column, none)}) AS place
+      FROM last WHERE ${isWithin(page, column, none)}
     )
     SELECT channel_id, name, max_id, key, place FROM ranked WHERE place <= ${page.limit}::bigint ORDER BY place`;
 }
@@ -171,18 +187,19 @@ const lastReceivedBy = (organizationId: number, userId: Prisma.Sql): Prisma.Sql 
     FROM step JOIN subscription_period p ON p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = step.channel_id
     CROSS JOIN LATERAL (
       SELECT m.topic AS name, m.id AS max_id FROM message m
-      WHERE m.channel_id = step.channel_id AND topic_key(m.topic) = step.key AND m.sent_channel_id = m.channel_id
+      WHERE m.realm_id = ${organizationId} AND m.channel_id = step.channel_id AND topic_key(m.topic) = step.key
+        AND m.sent_channel_id = m.channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
       ORDER BY m.id DESC LIMIT 1
     ) AS sent
     UNION ALL
     SELECT m.channel_id, topic_key(m.topic), m.topic, m.id
-    FROM wanted JOIN message m ON m.channel_id = wanted.id WHERE m.sender_id = ${userId}
+    FROM wanted JOIN message m ON m.realm_id = ${organizationId} AND m.channel_id = wanted.id WHERE m.sender_id = ${userId}
     UNION ALL
     SELECT moved.channel_id, topic_key(moved.topic), moved.topic, moved.id
     FROM subscription_period p CROSS JOIN LATERAL (
       SELECT m.channel_id, m.topic, m.id FROM message m
-      WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+      WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
       OFFSET 0
     ) AS moved

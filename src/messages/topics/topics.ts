@@ -19,7 +19,12 @@ export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly 
   return readAll(ctx, channel, NEWEST_FIRST);
 }
 
-/** Reads the first `limit` topics of the list that `listTopics` returns. Throws the errors that `listTopics` throws. */
+/**
+ * Reads the first `limit` topics of a channel, without topics in which the viewer can read no message. The topic with the
+ * newest message comes first.
+ *
+ * @throws NotFoundError if the channel does not exist or the viewer cannot read it.
+ */
 export async function newestTopics(ctx: Ctx, channelId: number, limit: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);
   return readAll(ctx, channel, { ...NEWEST_FIRST, limit });
@@ -83,9 +88,9 @@ async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: MessagePa
 }
 
 /**
- * Finds topics like `findTopics`, but each topic for a given user. The caller checks that this user can read the topic's
- * channel. The result depends on the user only in channels with protected history. Uses at most two queries, for any number of
- * topics and users.
+ * Finds topics by name, each for a given user, in the order of `wanted`. Null for a topic without messages that this user can
+ * read. The caller checks that the user can read the topic's channel. The result depends on the user only in channels with
+ * protected history. Uses at most two queries, for any number of topics and users.
  */
 export async function findTopicsIn(
   db: SqlClient,
@@ -102,8 +107,10 @@ async function readPlaces(db: SqlClient, places: readonly WantedTopic[], page: M
     hasProtectedHistory(channel) ? 'guarded' : 'open',
   );
   return [
-    ...(open.length === 0 ? [] : await readNamed(db, open, Prisma.sql`true`, page)),
-    ...(guarded.length === 0 ? [] : await readNamed(db, guarded, receivedBy(Prisma.sql`wanted.user_id`), page)),
+    ...(open.length === 0 ? [] : await readNamed(db, open, () => Prisma.sql`true`, page)),
+    ...(guarded.length === 0
+      ? []
+      : await readNamed(db, guarded, (id) => receivedBy(id, Prisma.sql`wanted.user_id`), page)),
   ];
 }
 
@@ -118,9 +125,11 @@ interface WantedTopic {
 function readNamed(
   db: SqlClient,
   wanted: readonly WantedTopic[],
-  isReadable: Prisma.Sql,
+  isReadable: (organizationId: number) => Prisma.Sql,
   { above, below, limit, newestFirst }: MessagePage,
 ) {
+  // All topics of a request are of the viewer's organization.
+  const organizationId = wanted[0]?.channel.organizationId ?? 0;
   const [places, names] = [wanted.map(({ place }) => place), wanted.map(({ name }) => name)];
   const [ids, userIds] = [wanted.map(({ channel }) => channel.id), wanted.map(({ userId }) => userId)];
   return readRows<{ place: number; id: bigint; name: string }>(
@@ -130,8 +139,8 @@ function readNamed(
       AS wanted(place, channel_id, name, user_id)
     CROSS JOIN LATERAL (
       SELECT m.id, m.topic AS name FROM message m
-      WHERE m.channel_id = wanted.channel_id AND topic_key(m.topic) = topic_key(wanted.name)
-        AND m.id > ${above}::bigint AND m.id < ${below}::bigint AND ${isReadable}
+      WHERE m.realm_id = ${organizationId} AND m.channel_id = wanted.channel_id AND topic_key(m.topic) = topic_key(wanted.name)
+        AND m.id > ${above}::bigint AND m.id < ${below}::bigint AND ${isReadable(organizationId)}
       ORDER BY m.id ${newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`} LIMIT ${limit}::bigint
     ) AS found`,
   );
@@ -160,16 +169,17 @@ export async function hasReceivedInTopic(
     SELECT EXISTS (
       SELECT FROM subscription_period p CROSS JOIN LATERAL (
         SELECT FROM message m
-        WHERE m.channel_id = p.channel_id AND topic_key(m.topic) = topic_key(${topic}) AND m.sent_channel_id = m.channel_id
+        WHERE m.realm_id = ${organizationId} AND m.channel_id = p.channel_id AND topic_key(m.topic) = topic_key(${topic})
+          AND m.sent_channel_id = m.channel_id
           AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) LIMIT 1
       ) AS sent
       WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND p.channel_id = ${channelId}
     ) OR EXISTS (
       SELECT FROM message m
-      WHERE m.sender_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
+      WHERE m.realm_id = ${organizationId} AND m.sender_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
     ) OR EXISTS (
       SELECT FROM subscription_period p
-      JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+      JOIN message m ON m.realm_id = p.realm_id AND m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
       WHERE p.realm_id = ${organizationId} AND p.user_id = ${userId} AND m.channel_id = ${channelId} AND topic_key(m.topic) = topic_key(${topic})
     ) AS received`,

@@ -3,7 +3,8 @@ import type { SqlClient } from '../../platform/db/client.ts';
 import { receivedBy } from '../access.ts';
 
 /**
- * Maximum number of subscribers of a channel in which typing notifications are sent. Channels with more subscribers have none.
+ * Maximum number of subscribers of a channel in which typing notifications are sent. In channels with more subscribers, none
+ * are sent.
  */
 const MAX_SUBSCRIBERS = 100;
 
@@ -11,7 +12,8 @@ const MAX_SUBSCRIBERS = 100;
 const RECEIVES_TYPING = Prisma.sql`COALESCE((u.settings->>'receives_typing_notifications')::boolean, true)`;
 
 /**
- * Returns the ids of the channel's subscribers who receive typing notifications. Empty if the channel has too many subscribers.
+ * Returns the ids of the channel's subscribers who receive typing notifications. Empty if the channel has more than
+ * `MAX_SUBSCRIBERS` subscribers.
  *
  * @param messageId If not null, only users who received this message are included.
  */
@@ -25,11 +27,11 @@ export async function typingRecipientsIn(
     messageId === null
       ? Prisma.empty
       : Prisma.sql`AND EXISTS (SELECT FROM message m WHERE m.realm_id = ${organizationId} AND m.id = ${messageId}
-                               AND ${receivedBy(Prisma.sql`u.id`)})`;
+                               AND ${receivedBy(organizationId, Prisma.sql`u.id`)})`;
   const rows = await db.$queryRaw<{ id: number; receives: boolean }[]>`
     SELECT u.id, ${RECEIVES_TYPING} ${among} AS receives
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id AND u.is_active
-    WHERE s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
+    WHERE s.realm_id = ${organizationId} AND s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
   return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ receives }) => receives).map(({ id }) => id);
 }
 

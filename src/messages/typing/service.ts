@@ -28,7 +28,8 @@ export type TypingTo =
  * @throws RequestVariableMissingError if the users or the channel are missing.
  * @throws ValidationError if the list of users is empty, or the topic is missing.
  * @throws ConflictError if the viewer has disabled typing notifications.
- * @throws The errors of `accessMembers` or `accessTarget` if the viewer cannot send a message to the recipients.
+ * @throws NotFoundError, ChannelDoesNotExistError, ForbiddenError, ConflictError or TopicPolicyError if the viewer cannot send
+ *   a message to the recipients.
  */
 export async function setTyping(ctx: Ctx, op: TypingOp, to: TypingTo): Promise<void> {
   if ('userIds' in to) await setTypingDirect(ctx, op, to.userIds);

@@ -1,0 +1,101 @@
+import type { Runtime } from '../../access/context.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
+import { userSetting } from '../../access/user-settings.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
+import { urlOf } from '../../platform/hosts.ts';
+import type { PlacedMessage } from '../access.ts';
+import { type Names, placeOf, textOf, urlOfMessage } from './content.ts';
+import { unsubscribeUrl } from './unsubscribe.ts';
+
+/** Number of messages whose text an email contains. Further ones are counted. */
+const MAX_SHOWN = 20;
+/** Maximum length of the text of one message in an email, in UTF-16 code units. */
+const MAX_TEXT = 2_000;
+/** Maximum length of the subject, in UTF-16 code units. */
+const MAX_SUBJECT = 200;
+
+/** The text of an email about missed messages. */
+export interface MissedMail {
+  readonly subject: string;
+  readonly body: string;
+  /** URL that ends such emails with one POST request. */
+  readonly unsubscribeUrl: string;
+}
+
+/** Messages of one topic or direct conversation that a user has missed, oldest first. */
+export interface Missed {
+  readonly user: User;
+  readonly organization: Organization;
+  readonly messages: readonly [PlacedMessage, ...PlacedMessage[]];
+  /** Reasons of the notifications. */
+  readonly reasons: readonly string[];
+  readonly names: Names;
+  /** Whether the user's email address has accounts in several organizations. */
+  readonly isInSeveral: boolean;
+}
+
+/**
+ * Returns the email about messages that a user has missed in one topic or conversation. Texts, names and places are left out if
+ * the organization or the user does not want them in emails.
+ */
+export function missedMail(app: Pick<Runtime, 'config' | 'keys'>, missed: Missed): MissedMail {
+  const { user, organization, messages } = missed;
+  const isShown =
+    organizationSetting(organization, 'message_content_allowed_in_email_notifications') &&
+    userSetting(user, 'message_content_in_email_notifications');
+  const unsubscribe = unsubscribeUrl(app, organization, user);
+  const url = isShown ? urlOfMessage(app, organization, messages[0]) : `${urlOf(app.config, organization.subdomain)}/`;
+  const count = messages.length === 1 ? 'one new message' : `${messages.length} new messages`;
+  const text = isShown
+    ? textsOf(missed)
+    : `You have ${count}. This email does not show them, because your settings or those of the organization turn this off.\n`;
+  return {
+    subject: subjectOf(missed, isShown),
+    body: `${text}
+Open the conversation: ${url}
+
+--
+You receive this email because ${reasonOf(missed)}.
+Stop these emails: ${unsubscribe}
+`,
+    unsubscribeUrl: unsubscribe,
+  };
+}
+
+function subjectOf(missed: Missed, isShown: boolean): string {
+  const { user, organization, messages, isInSeveral } = missed;
+  const policy = userSetting(user, 'realm_name_in_email_notifications_policy');
+  const suffix = policy === 2 || (policy === 1 && isInSeveral) ? ` [${organization.name}]` : '';
+  if (!isShown) return `New messages${suffix}`;
+  const place = placeOf(messages[0], { ...missed, readerId: user.id });
+  const subject = messages[0].channel === null ? `Direct messages with ${place}` : place;
+  return `${subject.length > MAX_SUBJECT ? `${subject.slice(0, MAX_SUBJECT)}…` : subject}${suffix}`;
+}
+
+function textsOf({ messages, names, user }: Missed): string {
+  const shown = messages.slice(0, MAX_SHOWN).map((message) => {
+    const text = textOf(message);
+    const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+    return `${names.get(message.senderId)?.fullName ?? ''}, ${timeOf(message.sentAt, user)}:\n${cut}\n`;
+  });
+  const more = messages.length - shown.length;
+  return `${shown.join('\n')}${more > 0 ? `\n… and ${more} more\n` : ''}`;
+}
+
+/** Returns a time in the user's time zone: `2026-11-30 14:02`. In UTC if the user has set none. */
+function timeOf(time: Date, user: User): string {
+  const timeZone = userSetting(user, 'timezone') || 'UTC';
+  const local = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short', timeZone }).format(time);
+  return timeZone === 'UTC' ? `${local} UTC` : local;
+}
+
+const REASON_TEXTS: Readonly<Record<string, string>> = {
+  direct: 'you have missed direct messages',
+  mention: 'you were mentioned',
+  wildcard: 'all users of the channel or topic were mentioned',
+  followed_topic: 'you follow the topic',
+  channel: 'you have turned on email notifications for the channel',
+};
+
+const reasonOf = ({ reasons }: Missed): string =>
+  Object.entries(REASON_TEXTS).find(([reason]) => reasons.includes(reason))?.[1] ?? 'you have missed messages';

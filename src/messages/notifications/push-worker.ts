@@ -1,0 +1,300 @@
+import { toGlobalId } from '../../api/graphql/schema/global-ids.ts';
+import { detached } from '../../events/act.ts';
+import { type Organization, Prisma, type PushDevice } from '../../generated/prisma/client.ts';
+import { fieldsOf } from '../../platform/db/columns.ts';
+import { readRows } from '../../platform/db/rows.ts';
+import { pushMessages } from '../../platform/metrics.ts';
+import { namedUsers } from './content.ts';
+import type { NotificationApp } from './decide.ts';
+import { isSignedIn } from './devices.ts';
+import { HostLimiter } from './host-limiter.ts';
+import { type PushKeys, pushKeysOf } from './keys.ts';
+import {
+  ATTEMPT_MS,
+  type Claimed,
+  claimPushes,
+  endLeases,
+  type NotifiedUser,
+  purgeNotifications,
+  type Result,
+  storeResults,
+} from './outbox.ts';
+import { type PushMessage, pushMessageOf, sendPush } from './push-message.ts';
+import { validNotifications } from './valid-notifications.ts';
+
+/** Time between polls for notifications that other nodes have decided, or that are tried again, in milliseconds. */
+const POLL_MS = 2_000;
+const PURGE_MS = 3_600_000;
+/** Number of users whose notifications are delivered in parallel. */
+const MAX_PARALLEL = 16;
+/** Maximum numbers of concurrent requests of this node to the same push service. */
+const MAX_OF_HOST = { usual: 12, failing: 4 };
+/** Time, in milliseconds, that attempts in progress may still take when the service stops. Afterwards, they are aborted. */
+const GRACE_MS = 2_000;
+
+/**
+ * Sends push notifications to devices. Any number of nodes can run a worker on one database.
+ *
+ * Each notification is sent at least once to each device: again if the connection breaks before the response arrives, or if the
+ * process is killed before the result is stored. Immediately before, it is checked that the user can read the message and has not
+ * read it.
+ */
+export class PushWorker {
+  readonly #app: NotificationApp;
+  readonly #stop = new AbortController();
+  #isStopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #hosts = new HostLimiter(MAX_OF_HOST);
+  /** Loops that claim and deliver notifications until none is due. */
+  readonly #loops = new Set<Promise<void>>();
+  /** Users whose notifications are being delivered. Each has one delivery at a time. */
+  readonly #users = new Set<NotifiedUser>();
+  /** Number of calls of `deliverDue`. */
+  #calls = 0;
+  #preparing: Promise<void> | undefined;
+  #isFailing = false;
+  #purgedAt = Number.NEGATIVE_INFINITY;
+  #hasStarted = false;
+
+  constructor(app: NotificationApp) {
+    this.#app = app;
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => void this.deliverDue(), POLL_MS).unref();
+  }
+
+  /** Stops the worker. No further attempt starts, and attempts in progress are aborted after `GRACE_MS`. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    const graceTimer = setTimeout(() => this.#stop.abort(), GRACE_MS);
+    await this.#ended();
+    clearTimeout(graceTimer);
+  }
+
+  /**
+   * Delivers all due notifications that no other node has claimed.
+   *
+   * @returns A promise that resolves when no delivery is in progress.
+   */
+  deliverDue(): Promise<void> {
+    this.#calls++;
+    this.#startLoop();
+    return this.#ended();
+  }
+
+  async #ended(): Promise<void> {
+    while (this.#loops.size > 0) await Promise.all(this.#loops);
+  }
+
+  /** Starts a loop, unless there are enough. Each loop starts the next one once it has something to deliver. */
+  #startLoop(): void {
+    if (this.#isStopped || this.#loops.size >= MAX_PARALLEL) return;
+    const loop: Promise<void> = detached(() => this.#deliverWhileDue()).finally(() => this.#loops.delete(loop));
+    this.#loops.add(loop);
+  }
+
+  async #deliverWhileDue(): Promise<void> {
+    try {
+      this.#preparing ??= this.#prepare().finally(() => {
+        this.#preparing = undefined;
+      });
+      await this.#preparing;
+      for (let isDue = true; isDue && !this.#isStopped; ) {
+        // Notifications that a call announces during the query need another query.
+        const calls = this.#calls;
+        isDue = (await this.#deliverSome()) || calls !== this.#calls;
+      }
+      this.#isFailing = false;
+    } catch (err) {
+      if (!this.#isFailing) this.#app.log.warn({ err }, 'push notifications could not be delivered, retrying');
+      this.#isFailing = true;
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const now = this.#app.now();
+    if (!this.#hasStarted && this.#app.database.kind === 'embedded') await endLeases(this.#app);
+    this.#hasStarted = true;
+    if (now.getTime() - this.#purgedAt < PURGE_MS) return;
+    await this.#purge(now);
+    this.#hosts.forgetIdle();
+    this.#purgedAt = now.getTime();
+  }
+
+  async #purge(now: Date): Promise<void> {
+    const overdue = await purgeNotifications(this.#app.db, now, isSignedIn(now, Prisma.sql`d.realm_id`));
+    for (const { organizationId, transport, count } of overdue) {
+      this.#app.log.warn(
+        { organization: organizationId, transport, count },
+        'notifications given up, overdue for a day',
+      );
+    }
+  }
+
+  /** Delivers due notifications of one user. @returns Whether there were any. */
+  async #deliverSome(): Promise<boolean> {
+    const claimed = await claimPushes(this.#app, [...this.#users]);
+    const [user] = claimed;
+    if (user === undefined) return false;
+    this.#users.add(user);
+    this.#startLoop();
+    try {
+      await this.#deliver(user, claimed);
+    } finally {
+      this.#users.delete(user);
+    }
+    return true;
+  }
+
+  async #deliver({ organizationId, userId }: NotifiedUser, claimed: readonly Claimed[]): Promise<void> {
+    const { db } = this.#app;
+    const organization = await db.organization.findUnique({ where: { id: organizationId } });
+    // The organization has moved to another database, which delivers the notifications.
+    if (organization === null) return;
+    const devices = await readDevices(this.#app, organizationId, userId);
+    const messages = await this.#messagesOf(organization, claimed);
+    const keys = devices.length === 0 ? undefined : await pushKeysOf(db, this.#app, organizationId);
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_MS)]);
+    const sent = await Promise.all(
+      devices.map((device) =>
+        this.#sendTo(device, { organization, keys: keys as PushKeys, claimed, messages, signal }),
+      ),
+    );
+    const count = await storeResults(
+      this.#app,
+      claimed.map((one) => resultOf(one, messages.has(one.id) || one.isRemoval, sent)),
+    );
+    if (count > 0) {
+      const fields = { organization: organizationId, user: userId, count };
+      this.#app.log.warn(fields, 'push notifications given up after too many attempts or a day');
+    }
+  }
+
+  /** Returns the push messages of the notifications that are not obsolete, by the ids of the notifications. */
+  async #messagesOf(organization: Organization, claimed: readonly Claimed[]): Promise<Map<bigint, PushMessage>> {
+    const { db } = this.#app;
+    const shown = claimed.filter(({ isRemoval }) => !isRemoval);
+    const valid = await validNotifications(
+      db,
+      this.#app,
+      organization,
+      shown.map((one) => ({ ...one, transport: 'push' })),
+    );
+    const named = namedUsers(valid.flatMap((one) => (one === undefined ? [] : [one.message])));
+    const people =
+      named.length === 0
+        ? []
+        : await db.user.findMany({ where: { organizationId: organization.id, id: { in: named } } });
+    const names = new Map(people.map((user) => [user.id, user]));
+    return new Map(
+      shown.flatMap((one, i) => {
+        const found = valid[i];
+        if (found === undefined) return [];
+        const { message, reason } = found;
+        return [[one.id, pushMessageOf(this.#app, organization, { ...one, reason }, message, names)] as const];
+      }),
+    );
+  }
+
+  /** Sends the notifications that a device does not have yet, until an attempt fails. */
+  async #sendTo(device: PushDevice, { organization, keys, claimed, messages, signal }: Delivery): Promise<Sent> {
+    const missing = claimed.filter(({ deviceIds }) => !deviceIds.includes(device.id));
+    const removed = missing.filter(({ isRemoval }) => isRemoval);
+    const removal: PushMessage = {
+      type: 'removal',
+      messageIds: removed.map(({ messageId }) => toGlobalId('Message', messageId)),
+    };
+    const posts = [
+      ...(removed.length === 0 ? [] : [{ ids: removed.map(({ id }) => id), message: removal }]),
+      ...missing.flatMap(({ id }) => {
+        const message = messages.get(id);
+        return message === undefined ? [] : [{ ids: [id], message }];
+      }),
+    ];
+    const { host } = new URL(device.endpoint);
+    const [finishedIds, attemptedIds] = [new Set<bigint>(), new Set<bigint>()];
+    let isAccepted = false;
+    for (const { ids, message } of posts) {
+      const permit = signal.aborted ? undefined : await this.#hosts.enter(host);
+      if (permit === undefined) break;
+      for (const id of ids) attemptedIds.add(id);
+      const outcome = await sendPush(this.#app, organization, keys, device, message, signal);
+      permit.end(outcome.kind === 'failed');
+      pushMessages.inc({ outcome: outcome.kind });
+      if (outcome.kind === 'gone') {
+        await this.#forget(device);
+        return { device, finishedIds, attemptedIds, isGone: true, afterSeconds: 0 };
+      }
+      if (outcome.kind === 'failed') {
+        this.#app.log.debug({ device: device.id, reason: outcome.reason }, 'push message failed, retrying');
+        if (isAccepted) await this.#noteSent(device);
+        return { device, finishedIds, attemptedIds, isGone: false, afterSeconds: outcome.afterSeconds };
+      }
+      if (outcome.kind === 'refused') {
+        this.#app.log.warn({ device: device.id, reason: outcome.reason }, 'push message was refused');
+      }
+      if (outcome.kind === 'sent') isAccepted = true;
+      for (const id of ids) finishedIds.add(id);
+    }
+    if (isAccepted) await this.#noteSent(device);
+    return { device, finishedIds, attemptedIds, isGone: false, afterSeconds: 0 };
+  }
+
+  /** Deletes a device that its push service does not know any more. */
+  async #forget({ organizationId, id, endpoint }: PushDevice): Promise<void> {
+    await this.#app.db.pushDevice.deleteMany({ where: { organizationId, id } });
+    this.#app.log.info({ device: id, host: new URL(endpoint).host }, 'push device no longer exists, deleted');
+  }
+
+  async #noteSent({ organizationId, id }: PushDevice): Promise<void> {
+    await this.#app.db.pushDevice.updateMany({ where: { organizationId, id }, data: { lastSentAt: this.#app.now() } });
+  }
+}
+
+/** Everything that is to be sent to the devices of a user. */
+interface Delivery {
+  readonly organization: Organization;
+  readonly keys: PushKeys;
+  readonly claimed: readonly Claimed[];
+  readonly messages: ReadonlyMap<bigint, PushMessage>;
+  readonly signal: AbortSignal;
+}
+
+/** The results of the attempts to send notifications to a device. */
+interface Sent {
+  readonly device: PushDevice;
+  /** Notifications that the push service accepted, or that it will never accept. */
+  readonly finishedIds: ReadonlySet<bigint>;
+  /** Notifications that were sent to the device, received or not. */
+  readonly attemptedIds: ReadonlySet<bigint>;
+  readonly isGone: boolean;
+  readonly afterSeconds: number;
+}
+
+/** @param isDue Whether the notification was to be sent. Otherwise it is obsolete. */
+function resultOf(claimed: Claimed, isDue: boolean, sent: readonly Sent[]): Result {
+  const present = sent.filter(({ isGone }) => !isGone);
+  const has = ({ device, finishedIds }: Sent) => claimed.deviceIds.includes(device.id) || finishedIds.has(claimed.id);
+  const deviceIds = present.filter(has).map(({ device }) => device.id);
+  if (!isDue) return { claimed, deviceIds: [...claimed.deviceIds], state: 'obsolete' };
+  const missing = present.filter((one) => !has(one));
+  if (missing.length === 0) return { claimed, deviceIds, state: 'done' };
+  return {
+    claimed,
+    deviceIds,
+    state: sent.some(({ attemptedIds }) => attemptedIds.has(claimed.id)) ? 'failed' : 'postponed',
+    afterSeconds: Math.max(...missing.map(({ afterSeconds }) => afterSeconds)),
+  };
+}
+
+/** Reads the devices of a user whose session or API key is valid. */
+function readDevices({ db, now }: NotificationApp, organizationId: number, userId: number): Promise<PushDevice[]> {
+  return readRows<PushDevice>(
+    db,
+    Prisma.sql`
+    SELECT ${fieldsOf('d', 'PushDevice')} FROM push_device d
+    WHERE d.realm_id = ${organizationId} AND d.user_id = ${userId} AND ${isSignedIn(now(), organizationId)} ORDER BY d.id`,
+  );
+}
