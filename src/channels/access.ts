@@ -57,7 +57,7 @@ export function holds({ person, groups, now }: ChannelActor, channel: Guarded, n
   const { initial, everyone: guests } = CHANNEL_PERMISSIONS[name];
   // The database holds an object in this column.
   const set = (channel.permissions as Readonly<Record<string, unknown>>)[name];
-  // The default holders of most permissions are a role group, in which a user is by their role alone.
+  // The default holders of most permissions are a role group. Its members are determined by their role and join date.
   if (set === undefined && initial !== 'creator') return isInSystemGroup(person, initial, now);
   return isInGroup(groups, person, channelPermission(groups, channel, name), now, { guests });
 }

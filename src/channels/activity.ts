@@ -26,7 +26,7 @@ type Aged = Pick<Channel, 'id' | 'createdAt'>;
 
 /**
  * Reads the activity of channels of an organization. Runs one query, or two if the weekly traffic of some channels is not
- * cached. The number of channels and messages does not change this.
+ * cached, however many channels and messages there are.
  *
  * @returns A function that returns the activity of a channel by its id.
  */
@@ -74,11 +74,11 @@ async function readEnds(
     SELECT c.id AS channel_id, first.id AS first_id, last.sent_at AS last_sent_at
     FROM channel c
     LEFT JOIN LATERAL (
-      SELECT m.id FROM message m WHERE m.channel_id = c.id ORDER BY m.id LIMIT 1
+      SELECT m.id FROM message m WHERE m.realm_id = ${organization.id} AND m.channel_id = c.id ORDER BY m.id LIMIT 1
     ) AS first ON true
     LEFT JOIN LATERAL (
       SELECT m.sent_at FROM message m
-      WHERE m.channel_id = c.id AND c.created_at <= ${new Date(now.getTime() - RECENTLY_ACTIVE_MS)}
+      WHERE m.realm_id = ${organization.id} AND m.channel_id = c.id AND c.created_at <= ${new Date(now.getTime() - RECENTLY_ACTIVE_MS)}
       ORDER BY m.id DESC LIMIT 1
     ) AS last ON true
     WHERE c.realm_id = ${organization.id} AND c.id = ANY(${channels.map(({ id }) => id)})`,
@@ -180,7 +180,8 @@ async function countRecent(
     SELECT c.id AS channel_id, recent.*, span.* FROM span CROSS JOIN unnest(${channels.map(({ id }) => id)}::int[]) AS c(id)
     CROSS JOIN LATERAL (
       SELECT count(*)::int AS count, min(counted.id) AS counted_from FROM (
-        SELECT m.id FROM message m WHERE m.channel_id = c.id AND m.id > (SELECT old_id FROM span)
+        SELECT m.id FROM message m
+        WHERE m.realm_id = ${organization.id} AND m.channel_id = c.id AND m.id > (SELECT old_id FROM span)
         ORDER BY m.id DESC LIMIT ${MAX_COUNTED}
       ) AS counted
     ) AS recent

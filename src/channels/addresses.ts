@@ -10,6 +10,10 @@ import { urlOf } from '../platform/hosts.ts';
 export const channelAddress = (channel: Pick<Channel, 'id' | 'name'>): string =>
   `#narrow/channel/${channelSlug(channel)}`.replaceAll('~', '.7E');
 
-/** Returns the absolute URL at which the page of the viewer's organization opens a URL fragment. */
+/**
+ * Returns the absolute URL that opens a view of the web client in the viewer's organization.
+ *
+ * @param address URL fragment of the view.
+ */
 export const pageUrl = ({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, address: string): string =>
   `${urlOf(app.config, viewer.organization.subdomain)}/${address}`;

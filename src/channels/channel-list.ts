@@ -7,7 +7,16 @@ import {
 import { channelActor } from '../access/permissions/require.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { BatchedReads, type ReadPlace } from '../platform/db/batched-reads.ts';
-import { inOrder, isWithin, type Keyset, NAME_KEY, type Place, type PlaceRow, placeOf } from '../platform/db/keyset.ts';
+import {
+  cursorKey,
+  type FetchedRowKey,
+  inOrder,
+  isWithin,
+  type Keyset,
+  type RowKey,
+  rowKeyOf,
+  type SortColumn,
+} from '../platform/db/keyset.ts';
 import { isNamed } from '../platform/db/named.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { isRowId } from '../platform/ids.ts';
@@ -23,16 +32,19 @@ export interface ChannelListFilter {
   readonly isDefault?: boolean | null | undefined;
   readonly folderId?: number | null | undefined;
   readonly includeArchived?: boolean | null | undefined;
-  /** Text that the name must contain, as for `nameFilter`. */
+  /**
+   * Text that the name must contain, ignoring case and accents. A name also matches if each word of the text begins a word of
+   * the name, in any order.
+   */
   readonly nameContains?: string | null | undefined;
   /** Id of a user. If set, only channels to which this user is subscribed match. */
   readonly subscriberId?: number | undefined;
 }
 
-/** Part of a list of channels. */
+/** A page of a list of channels: the sort key, the direction, the bounds and the length. */
 export interface ChannelPage extends Omit<Keyset, 'limit'> {
   readonly field: 'name' | 'createdAt';
-  /** Maximum number of channels. Null: no limit. */
+  /** Maximum number of channels of the page. Null: no limit. */
   readonly limit: number | null;
 }
 
@@ -46,9 +58,9 @@ export const ALL_CHANNELS: ChannelPage = {
  * Returns one page of the channels that match the filter and that the viewer can see, as sort keys and ids. Runs one query,
  * which concurrent calls with equal filters and pages share.
  */
-export async function readChannelPlaces(ctx: Ctx, filter: ChannelListFilter, page: ChannelPage): Promise<Place[]> {
-  const [places = []] = await pages.of(placeFor(ctx, { filter, page }), [{ ...(await requestOf(ctx, filter)), page }]);
-  return [...places];
+export async function readChannelRowKeys(ctx: Ctx, filter: ChannelListFilter, page: ChannelPage): Promise<RowKey[]> {
+  const [rowKeys = []] = await pages.of(placeFor(ctx, { filter, page }), [{ ...(await requestOf(ctx, filter)), page }]);
+  return [...rowKeys];
 }
 
 /**
@@ -61,8 +73,8 @@ export async function countChannels(ctx: Ctx, filter: ChannelListFilter): Promis
 }
 
 /**
- * Returns the key under which requests share a statement. Requests with one key differ only in the viewer and in
- * `subscriberId`.
+ * Returns the key of a request. Requests with equal keys differ only in the viewer and in `subscriberId`, and share a
+ * statement.
  */
 const placeFor = ({ work, organizationId }: Ctx, { filter, page }: Pick<Request, 'filter'> & Partial<PageRequest>) => ({
   ...{ db: work.db, organizationId },
@@ -100,10 +112,10 @@ async function requestOf({ app, work, viewer }: Ctx, filter: ChannelListFilter):
   return { filter, row: { user_id: id, reach, group_ids, subscriber_id: filter.subscriberId ?? null } };
 }
 
-/** Number of rows that a page without a limit counts as, when the size of a batch of reads is limited. */
+/** Assumed number of rows of a page without a limit. The limit on the rows of a batch of reads uses it. */
 const WHOLE = 500;
 
-const pages = new BatchedReads<PageRequest, readonly Place[]>(readPages, ({ page }) => page.limit ?? WHOLE);
+const pages = new BatchedReads<PageRequest, readonly RowKey[]>(readPages, ({ page }) => page.limit ?? WHOLE);
 const counts = new BatchedReads<Request, number>(readCounts, () => 20);
 
 /** Returns the viewers of a batch as rows of the table `v`, with their positions in the batch. */
@@ -112,30 +124,29 @@ const viewersOf = (requests: readonly Request[]): Prisma.Sql => Prisma.sql`
   AS v (place int, user_id int, reach text, group_ids jsonb, subscriber_id int)`;
 
 const ID = Prisma.sql`c.id`;
-/** For each sort field, the column or expression of an index, and the value that cursors contain. */
-const FIELDS = {
-  name: { key: Prisma.sql`c.sort_name`, value: Prisma.sql`c.name`, compared: NAME_KEY },
-  createdAt: { key: Prisma.sql`milliseconds(c.created_at)`, value: Prisma.sql`milliseconds(c.created_at)` },
-} as const;
+const COLUMNS: Readonly<Record<ChannelPage['field'], SortColumn>> = {
+  name: { key: Prisma.sql`c.sort_name`, name: Prisma.sql`c.name` },
+  createdAt: { key: Prisma.sql`milliseconds(c.created_at)` },
+};
 
-async function readPages({ db, organizationId }: ReadPlace, requests: readonly PageRequest[]): Promise<Place[][]> {
+async function readPages({ db, organizationId }: ReadPlace, requests: readonly PageRequest[]): Promise<RowKey[][]> {
   const [first] = requests;
   if (first === undefined) return [];
   const { page, filter } = first;
-  const { key, value, ...field } = FIELDS[page.field];
-  const order = inOrder(page, key, ID);
-  const rows = await readRows<PlaceRow & { readonly place: number }>(
+  const column = COLUMNS[page.field];
+  const order = inOrder(page, column, ID);
+  const rows = await readRows<FetchedRowKey & { readonly place: number }>(
     db,
     Prisma.sql`
     SELECT v.place, page.id, page.key FROM ${viewersOf(requests)} CROSS JOIN LATERAL (
-      SELECT c.id, ${value} AS key, row_number() OVER (ORDER BY ${order}) AS position FROM channel c
-      WHERE ${isListed(organizationId, filter, PROBE)} AND ${isSeen(filter, PROBE)}
-        AND ${isWithin(page, key, ID, 'compared' in field ? field.compared : undefined)}
+      SELECT c.id, ${cursorKey(column)} AS key, row_number() OVER (ORDER BY ${order}) AS position FROM channel c
+      WHERE c.realm_id = ${organizationId} AND ${isListed(organizationId, filter, PROBE)}
+        AND ${isSeen(organizationId, filter, PROBE)} AND ${isWithin(page, column, ID)}
       ORDER BY ${order} LIMIT ${page.limit}::bigint
     ) AS page ORDER BY v.place, page.position`,
   );
   const found = Map.groupBy(rows, ({ place }) => place);
-  return requests.map((_, place) => (found.get(place) ?? []).map(placeOf));
+  return requests.map((_, place) => (found.get(place) ?? []).map(rowKeyOf));
 }
 
 async function readCounts({ db, organizationId }: ReadPlace, requests: readonly Request[]): Promise<number[]> {
@@ -151,14 +162,14 @@ async function readCounts({ db, organizationId }: ReadPlace, requests: readonly 
 }
 
 /**
- * Returns the number of listed channels, as an SQL expression over the viewer `v`. Channels that all viewers with the same reach
- * see are counted once for a whole batch: these subqueries do not depend on `v`.
+ * Returns the number of listed channels, as an SQL expression over the viewer `v`. Channels that all viewers with the same
+ * reach see are counted once for a whole batch: these subqueries do not depend on `v`.
  */
 function countOf(organizationId: number, filter: ChannelListFilter): Prisma.Sql {
   const listed = isListed(organizationId, filter);
-  const seen = isSeen(filter);
+  const seen = isSeen(organizationId, filter);
   const counted = (condition: Prisma.Sql) =>
-    Prisma.sql`(SELECT count(*) FROM channel c WHERE ${listed} AND ${condition})`;
+    Prisma.sql`(SELECT count(*) FROM channel c WHERE c.realm_id = ${organizationId} AND ${listed} AND ${condition})`;
   if (filter.isSubscribed != null || filter.subscriberId !== undefined) return counted(seen);
   const ownOnly = Prisma.sql`NOT c.is_web_public AND ${isAmong(organizationId, Prisma.sql`v.user_id`)}`;
   return Prisma.sql`
@@ -173,9 +184,9 @@ const isAmong = (organizationId: number, userId: Prisma.Sql): Prisma.Sql => Pris
     SELECT s.channel_id FROM subscription s WHERE s.realm_id = ${organizationId} AND s.user_id = ${userId} AND s.active))`;
 
 /** Returns the condition that the viewer `v` is subscribed to the channel `c`. @param probe `PROBE`, or an empty expression. */
-const isOwn = (probe: Prisma.Sql): Prisma.Sql => Prisma.sql`
+const isOwn = (organizationId: number, probe: Prisma.Sql): Prisma.Sql => Prisma.sql`
   EXISTS (SELECT FROM subscription s
-    WHERE s.realm_id = c.realm_id AND s.user_id = v.user_id AND s.channel_id = c.id AND s.active ${probe})`;
+    WHERE s.realm_id = ${organizationId} AND s.user_id = v.user_id AND s.channel_id = c.id AND s.active ${probe})`;
 
 /**
  * SQL at the end of a subquery on subscriptions. It makes the planner look up the subscription of each row of a page, instead
@@ -199,9 +210,8 @@ function privacyCondition(kinds: readonly ChannelPrivacy[]): Prisma.Sql {
 function isListed(organizationId: number, filter: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
   const { privacy, isDefault, folderId, includeArchived, nameContains, isSubscribed } = filter;
   const subscribed = (wanted: boolean) =>
-    wanted ? isAmong(organizationId, Prisma.sql`v.user_id`) : Prisma.sql`NOT ${isOwn(probe)}`;
+    wanted ? isAmong(organizationId, Prisma.sql`v.user_id`) : Prisma.sql`NOT ${isOwn(organizationId, probe)}`;
   const conditions = [
-    Prisma.sql`c.realm_id = ${organizationId}`,
     ...(privacy == null ? [] : [privacyCondition(kindsOf(privacy))]),
     ...(isDefault == null ? [] : [Prisma.sql`c.is_default = ${isDefault}::boolean`]),
     // An invalid folder id is replaced by -1, which matches no channel.
@@ -211,7 +221,7 @@ function isListed(organizationId: number, filter: ChannelListFilter, probe = Pri
     ...(isSubscribed == null ? [] : [subscribed(isSubscribed)]),
     ...(filter.subscriberId === undefined ? [] : [isAmong(organizationId, activeSubscriber(organizationId))]),
   ];
-  return Prisma.join(conditions, ' AND ');
+  return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
 }
 
 const NAME = { name: Prisma.sql`c.name`, words: Prisma.sql`c.name_words` };
@@ -223,10 +233,10 @@ const activeSubscriber = (organizationId: number): Prisma.Sql => Prisma.sql`
  * Returns the condition that the viewer `v` sees the channel `c`, or also reads it, if the filter requires it. Equivalent to
  * `seesChannel` and `readsChannel`: users who can read a channel also see it.
  */
-function isSeen({ onlyReadable }: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
+function isSeen(organizationId: number, { onlyReadable }: ChannelListFilter, probe = Prisma.empty): Prisma.Sql {
   const names: readonly ChannelPermissionName[] = onlyReadable === true ? CONTENT_PERMISSIONS : METADATA_PERMISSIONS;
   return Prisma.sql`(
-    v.reach = 'all' OR c.is_web_public OR (v.reach = 'public' AND NOT c.invite_only) OR ${isOwn(probe)}
+    v.reach = 'all' OR c.is_web_public OR (v.reach = 'public' AND NOT c.invite_only) OR ${isOwn(organizationId, probe)}
     OR (v.reach = 'public' AND (c.creator_id = v.user_id OR c.permissions <> '{}')
       AND (${Prisma.join(names.map(isHeld), ' OR ')})))`;
 }

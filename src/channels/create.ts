@@ -14,6 +14,7 @@ import { requireReadable } from '../platform/names.ts';
 import { isAdministrator } from '../platform/roles.ts';
 import { requireWithin } from '../platform/totals.ts';
 import { ChannelAlreadyExistsError } from './errors.ts';
+import { publishChange } from './hooks.ts';
 import { holdRoles, lockNewChannels } from './locks.ts';
 import { isChannelNameTaken, requireChannelDescription, requireChannelName } from './names.ts';
 import { type PermissionValues, readPermissionValues, toStoredPermissions } from './permission-values.ts';
@@ -44,12 +45,20 @@ export interface ChannelOptions {
   readonly topicsPolicy?: string | undefined;
   readonly messageRetentionDays?: Retention | undefined;
   readonly permissions?: PermissionValues | undefined;
+  /** Whether the channel is announced in the organization's channel for new channels. Private channels never are. */
+  readonly isAnnounced?: boolean | undefined;
 }
 
 export interface NewChannel extends ChannelOptions {
-  /** The name: at most 60 code points after trimming, unique in the organization, ignoring case. */
+  /**
+   * The name: at most 60 code points after trimming, unique in the organization, ignoring case. A longer name is refused with
+   * `ValidationError`, a used name with `ChannelAlreadyExistsError`.
+   */
   readonly name: string;
-  /** The description in Markdown: at most 1024 code points. Line breaks become spaces. */
+  /**
+   * The description in Markdown: at most 1,024 code points. A longer one is refused with `ValidationError`. Line breaks become
+   * spaces.
+   */
   readonly description?: string | undefined;
   readonly subscriberIds: readonly number[];
 }
@@ -59,13 +68,14 @@ export interface NewChannel extends ChannelOptions {
  *
  * @returns The channel's id.
  * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
- * @throws ChannelAlreadyExistsError if the name is taken, also by an archived channel.
+ * @throws ChannelAlreadyExistsError if another channel has the name, even an archived one.
  * @throws ForbiddenError if the viewer cannot create a channel with this privacy, or cannot set one of the values.
  * @throws ValidationError if a value is invalid.
  * @throws NotFoundError if a user or folder does not exist.
  * @throws ConflictError if a user is deactivated, a folder is archived, or the organization does not permit a value.
  * @throws TotalReachedError if there would be more than 5,000 channels.
- * @throws TotalReachedError if the viewer is not an administrator and would have created more than 1,000, with the user's bots.
+ * @throws TotalReachedError if the viewer is not an administrator, and the viewer and their bots would have created more than
+ *   1,000 channels in total.
  */
 export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewChannel): Promise<number> {
   requireMember(ctx);
@@ -99,7 +109,8 @@ async function requireFreeName(tx: Tx, organizationId: number, name: string): Pr
  * more channels.
  *
  * @throws TotalReachedError if there would be more than 5,000 channels.
- * @throws TotalReachedError if the viewer is not an administrator and would have created more than 1,000.
+ * @throws TotalReachedError if the viewer is not an administrator, and the viewer and their bots would have created more than
+ *   1,000 channels in total.
  */
 export async function requireRoomForChannels(tx: Tx, { organizationId, viewer }: Ctx, adding: number): Promise<void> {
   await lockNewChannels(tx, organizationId);
@@ -110,9 +121,9 @@ export async function requireRoomForChannels(tx: Tx, { organizationId, viewer }:
   requireWithin('channels_per_user', adding + own);
 }
 
-/** A new channel, with the path in the request of the object that contains its name and description. Errors name this path. */
+/** A new channel, and the object in the request that contains its name and description. Errors name the path of this object. */
 interface PlacedChannel extends Omit<NewChannel, 'subscriberIds'> {
-  /** Path of the object, such as `subscriptions[0]`. Undefined if the name and description are top-level parameters. */
+  /** Path of the object in the request, such as `subscriptions[0]`. Undefined: the request itself is the object. */
   readonly place?: string | undefined;
 }
 
@@ -121,7 +132,12 @@ interface PlacedChannel extends Omit<NewChannel, 'subscriberIds'> {
  * `holdRoles`.
  *
  * @throws Error of the unique index if another channel has the name, ignoring case.
- * @throws The errors of `checkNewChannel`.
+ * @throws ChannelAlreadyExistsError if the name looks like the name of another channel.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
+ * @throws ForbiddenError if the viewer cannot create a channel with this privacy, or cannot set one of the values.
+ * @throws ValidationError if a value is invalid.
+ * @throws NotFoundError, ConflictError if a folder does not exist or is archived.
+ * @throws ConflictError if the organization does not permit a value.
  */
 export async function insertChannel(
   tx: Tx,
@@ -134,9 +150,15 @@ export async function insertChannel(
   const { organizationId, viewer } = ctx;
   const now = ctx.app.now();
   const place = { organization: viewer.organization, now };
+  const { id, name: objectName, inviteOnly, isDefault } = channel;
+  emit.audit({
+    ...{ action: 'channel_created', objectType: 'channel', objectId: id, objectName },
+    changes: { is_private: { new: inviteOnly }, is_default_stream: { new: isDefault } },
+  });
   await announceChannel(tx, emit, place, channel, subjects);
   if (channel.isDefault) await announceDefaultChannels(tx, emit, organizationId);
   await join(tx, emit, place, [{ channel, subjects, color }], { announced: true });
+  await publishChange(tx, emit, { ctx, before: undefined, channel, isAnnounced: fields.isAnnounced });
   return channel;
 }
 
@@ -145,7 +167,11 @@ export async function insertChannel(
  * name: the unique index refuses an equal name.
  *
  * @throws ChannelAlreadyExistsError if the name looks like the name of another channel.
- * @throws UnauthorizedPrincipalError, ForbiddenError, ValidationError, NotFoundError, ConflictError as in `createChannel`.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or sets a retention without being an owner.
+ * @throws ForbiddenError if the viewer cannot create a channel with this privacy, or cannot set one of the values.
+ * @throws ValidationError if a value is invalid.
+ * @throws NotFoundError, ConflictError if a folder does not exist or is archived.
+ * @throws ConflictError if the organization does not permit a value.
  */
 export async function checkNewChannel(tx: Tx, ctx: Ctx, { name, description = '', place, ...options }: PlacedChannel) {
   requireMember(ctx);

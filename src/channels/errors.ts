@@ -45,7 +45,7 @@ export class TopicPolicyError extends ValidationError {
   }
 }
 
-/** A channel would have protected history, although only some users can start topics. */
+/** The error for a channel that would have protected history, although only some users can start topics. */
 export class ProtectedHistoryError extends UnsupportedParametersError {
   override readonly parameter = 'can_create_topic_group';
   override readonly schemaMessage =
@@ -56,7 +56,7 @@ export class ProtectedHistoryError extends UnsupportedParametersError {
   }
 }
 
-/** A new topics policy would allow only the empty topic, but the channel contains messages in other topics. */
+/** The error for a new topics policy that allows only the empty topic, while the channel contains messages in other topics. */
 export class OtherTopicsError extends ConflictError {
   override readonly data: { empty_topic_display_name: string };
 

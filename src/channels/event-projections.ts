@@ -10,17 +10,23 @@ import { folderReference } from './folders/event-projections.ts';
 import { privacyOf } from './privacy.ts';
 import type { ChannelSnapshot } from './wire.ts';
 
-/** Event projection of a channel, for events that contain only its id. */
+/**
+ * Event projection (the fields that an event alone provides) of a channel, for events that contain only its id: `id` and
+ * `databaseId`.
+ */
 export const channelReference = referenceProjection('Channel');
 
-/** Event projection of a channel, for events that contain its id and its name. */
+/** Event projection of a channel, for events that contain its id and name: `id`, `databaseId` and name. */
 export const namedChannel = new EventProjection<{ readonly id: number; readonly name: string }>(
   'Channel',
   { idOf: ({ id }) => id },
   { databaseId: ({ id }) => id, name: ({ name }) => name },
 );
 
-/** Event projection of a channel that some recipients of the event cannot see. Access is checked for each recipient. */
+/**
+ * Event projection of a channel that some recipients of the event cannot see. It has no fields, so that the channel is read
+ * with the rights of each recipient.
+ */
 export const channelToBeSeen = new EventProjection<{ readonly id: number }>(
   'Channel',
   { idOf: ({ id }) => id, isSeen: false },
@@ -37,9 +43,9 @@ const privacyIn = (channel: Pick<ChannelSnapshot, 'invite_only' | 'is_web_public
   });
 
 /**
- * Projected fields of a channel for events of previous versions, which did not contain the whole channel. Subscriber counts are
- * not projected, because they have their own events. Permissions are not projected, because the users and groups that hold them
- * must be fetched from the database.
+ * Event projection fields of a channel, for events of previous versions, which did not contain the whole channel. Subscriber
+ * counts are not projected, because they have their own events. Permissions are not projected, because the users and groups
+ * that hold them must be fetched from the database.
  */
 export const knownOfChannelBefore: ProjectedFields<ChannelSnapshot> = {
   databaseId: (channel: ChannelSnapshot) => channel.stream_id,
@@ -59,22 +65,25 @@ export const knownOfChannelBefore: ProjectedFields<ChannelSnapshot> = {
   folder: { projection: folderReference, of: (channel: ChannelSnapshot) => channel.folder_id },
 };
 
-/** Event projection fields of a channel, for events that contain the whole channel. */
+/**
+ * Event projection fields of a channel, for events that contain the whole channel: those of earlier events, the creation time,
+ * and whether it is a default channel.
+ */
 export const knownOfChannel: ProjectedFields<ChannelSnapshot> = {
   ...knownOfChannelBefore,
   createdAt: ({ row }) => new Date(row?.createdAt ?? ''),
   isDefault: ({ row }) => row?.isDefault,
 };
 
-const channelFacts = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannel);
-const earlyFacts = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannelBefore);
+const channelProjection = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannel);
+const earlyChannelProjection = new EventProjection<ChannelSnapshot>('Channel', identity, knownOfChannelBefore);
 
 /**
- * Returns the event projection of channels that become visible. Its fields depend on the version of the server that logged the
- * event.
+ * Returns the event projection of channels that become visible: all columns of the channels. Events of previous versions lack
+ * the creation time, and whether a channel is a default channel.
  */
 export const projectionOf = ({ facts }: { readonly facts: ProjectedChannels }): EventProjection<ChannelSnapshot> =>
-  facts.channels.every(({ row }) => row !== undefined) ? channelFacts : earlyFacts;
+  facts.channels.every(({ row }) => row !== undefined) ? channelProjection : earlyChannelProjection;
 
 const valueIn = ({ change }: ProjectedChannelUpdate) => change.value;
 
@@ -99,14 +108,17 @@ const changes = changeProjections<ProjectedChannelUpdate>('Channel', ({ id }) =>
   message_retention_days: { messageRetentionDays: valueIn },
 });
 
-/** Returns the event projection of a channel after a change of one property. */
+/**
+ * Returns the event projection of a channel after a change of one property: `id`, `databaseId`, and the fields that show the
+ * property.
+ */
 export const changedChannel = ({
   facts,
 }: {
   readonly facts: ProjectedChannelUpdate;
 }): EventProjection<ProjectedChannelUpdate> => changes(facts.change.property);
 
-/** Event projection of a default channel, to which new users are subscribed. */
+/** Event projection of a default channel, to which new users are subscribed: `id`, `databaseId`, and true as `isDefault`. */
 export const defaultChannel = new EventProjection<number>(
   'Channel',
   { idOf: (id) => id },

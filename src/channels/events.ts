@@ -128,6 +128,13 @@ export const channelUpdated = defineEvent(
     unarchived: ChannelSnapshot | null = null,
   ): ChannelUpdate => ({ stream_id: id, name, change, is_archived: isArchived, unarchived }),
   {
+    audit: ({ id, name }, { property, value }, _unarchived?) =>
+      property === 'is_archived'
+        ? {
+            action: value ? 'channel_archived' : 'channel_unarchived',
+            ...{ objectType: 'channel', objectId: id, objectName: name },
+          }
+        : undefined,
     render: renderUpdate,
     facts: ({ stream_id, change, unarchived }): ProjectedChannelUpdate => ({
       id: stream_id,
@@ -206,7 +213,9 @@ export const subscriptionsAdded = defineEvent(
   },
 );
 
-/** A subscription of the viewer, as part of an event projection. */
+/**
+ * Data of an event about a subscription of the viewer, for GraphQL fields: the channel, and the settings of the subscription.
+ */
 export interface ProjectedSubscription {
   readonly userId: number;
   readonly channel: ChannelSnapshot & SubscriberList;

@@ -1,7 +1,13 @@
 import { CHANNEL_PERMISSION_NAMES } from '../access/permissions/channel-permissions.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
+import {
+  type EventSource,
+  eventType,
+  outdatedOf,
+  outdatedRoot,
+  PERMISSIONS,
+} from '../api/graphql/schema/event-types.ts';
 import { refersTo } from '../api/graphql/schema/refs.ts';
 import { changedChannel, defaultChannel, projectionOf } from './event-projections.ts';
 import type { ProjectedChannels, ProjectedChannelUpdate } from './events.ts';
@@ -22,6 +28,7 @@ eventType<unknown, ProjectedChannels>(
   {
     description:
       'Channels became visible to the viewer: new channels, or existing ones that the viewer can see from now on.',
+    outdates: ['channels'],
   },
 );
 
@@ -36,7 +43,7 @@ eventType<{ stream_ids: readonly number[] }>(
       resolve: ({ event }) => event.stream_ids,
     }),
   }),
-  { description: 'Channels are no longer visible to the viewer.' },
+  { description: 'Channels are no longer visible to the viewer.', outdates: ['channels', 'subscriptions'] },
 );
 
 /** Properties of a channel that can change, with their names on the wire. */
@@ -94,7 +101,13 @@ eventType<WireChannelUpdate, ProjectedChannelUpdate>(
       resolve: ({ event }) => PROPERTIES.get(event.property) ?? null,
     }),
   }),
-  { description: 'One property of a channel changed.' },
+  {
+    description: 'One property of a channel changed.',
+    outdates: ({ event, facts }) => [
+      ...outdatedOf('Channel', [facts.id], ['description', 'isArchived', 'permissions', PERMISSIONS]),
+      ...(event.property === 'is_archived' ? [outdatedRoot('channels', 'subscriptions')] : []),
+    ],
+  },
 );
 
 eventType<{ default_streams: readonly number[] }>(
@@ -112,5 +125,5 @@ eventType<{ default_streams: readonly number[] }>(
       ),
     }),
   }),
-  { description: 'The default channels of new users changed.' },
+  { description: 'The default channels of new users changed.', outdates: ['channels'] },
 );

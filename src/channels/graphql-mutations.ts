@@ -61,6 +61,13 @@ const optionFields = (t: InputFields) => ({
   topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: `${TOPICS} Default: INHERIT.` }),
   messageRetentionDays: t.int({ required: false, description: RETENTION }),
   permissions: t.field({ type: ChannelPermissionsInput, required: false, description: PERMISSIONS }),
+  isAnnounced: t.boolean({
+    required: false,
+    defaultValue: false,
+    description:
+      'Whether the notification bot announces the channel in `Organization.newChannelAnnouncementsChannel`, if the ' +
+      'channel is public and that setting names a channel.',
+  }),
 });
 
 /** Fields that pages of the previous version send instead of `privacy`. */
@@ -107,6 +114,7 @@ const SEEN = 'The channel after the change. Null if the change made it invisible
 const seenChannel = () => ({ channel: { type: Channel, nullable: true, description: SEEN } }) as const;
 
 mutation('createChannel', {
+  scope: 'administration',
   description: 'Creates a channel and subscribes its first users.',
   input: (t) => ({
     name: t.string({ description: NAME }),
@@ -134,6 +142,7 @@ mutation('createChannel', {
 });
 
 mutation('updateChannel', {
+  scope: 'administration',
   description: 'Updates a channel. Omitted fields do not change. For users who can administer the channel.',
   input: (t) => ({
     channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
@@ -167,6 +176,7 @@ mutation('updateChannel', {
 });
 
 mutation('archiveChannel', {
+  scope: 'administration',
   description:
     'Archives a channel. An archived channel accepts no new messages. For users who can administer the channel.',
   input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }) }),
@@ -178,6 +188,7 @@ mutation('archiveChannel', {
 });
 
 mutation('unarchiveChannel', {
+  scope: 'administration',
   description: 'Restores an archived channel. For users who can administer the channel.',
   input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }) }),
   payload: seenChannel,

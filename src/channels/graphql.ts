@@ -22,11 +22,11 @@ import { enumOf } from '../api/graphql/schema/setting-fields.ts';
 import { keysetOf, pageAmong, pageRead, type SortedPage, sortedConnection } from '../api/graphql/schema/sorted-list.ts';
 import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
-import type { Place } from '../platform/db/keyset.ts';
+import type { RowKey } from '../platform/db/keyset.ts';
 import { refuseNullBytes } from '../platform/text.ts';
 import { accessChannel, visibleTo } from './access.ts';
 import { channelAddress, pageUrl } from './addresses.ts';
-import { ALL_CHANNELS, type ChannelListFilter, countChannels, readChannelPlaces } from './channel-list.ts';
+import { ALL_CHANNELS, type ChannelListFilter, countChannels, readChannelRowKeys } from './channel-list.ts';
 import { ChannelRef } from './channel-ref.ts';
 import { ChannelFolder } from './folders/graphql.ts';
 import { foldersById } from './folders/loaders.ts';
@@ -53,8 +53,7 @@ const TRAFFIC =
   'Average number of messages per week in the last 28 days, rounded to two significant digits. Null in the first week.';
 export const TOPICS = 'Whether messages in the channel must have a topic.';
 const URL_OF =
-  'Absolute URL at which the page of the organization opens the channel. The URL contains the name of the ' +
-  'channel.';
+  "Absolute URL that opens the channel in the organization's web client. It contains the name of the channel.";
 const CREATED = 'Creation time.';
 const CREATOR = 'User who created the channel. Null if no creator is recorded.';
 export const FOLDER = 'Folder of the channel. Null if it is in no folder.';
@@ -192,10 +191,13 @@ export type ChannelField = 'name' | 'createdAt' | 'subscriberCount' | 'weeklyTra
 export const ChannelOrder = orderInput<ChannelField>('Channel', 'channels', {
   NAME: { value: 'name', description: 'Name, case-insensitive.' },
   CREATED_AT: { value: 'createdAt', description: 'Creation time.' },
-  SUBSCRIBER_COUNT: { value: 'subscriberCount', description: 'Number of active subscribers. Adds 10 to the cost.' },
+  SUBSCRIBER_COUNT: {
+    value: 'subscriberCount',
+    description: 'Number of active subscribers. Adds 10 to `RateLimit.cost`.',
+  },
   WEEKLY_TRAFFIC: {
     value: 'weeklyTraffic',
-    description: 'Messages per week. Channels in their first week have the lowest value. Adds 10 to the cost.',
+    description: 'Messages per week. Channels in their first week have the lowest value. Adds 10 to `RateLimit.cost`.',
   },
 });
 
@@ -242,8 +244,8 @@ builder.queryField('channels', (t) =>
         nameContains: t.arg.string({
           required: false,
           description:
-            'Only channels whose name contains this text. Each word of the text can also be the beginning of a word of ' +
-            'the name, in any order. Ignores case and accents.',
+            'Only channels whose name contains this text. A name also matches if each word of the text begins a word of ' +
+            'the name, in any order. Case and accents are ignored.',
         }),
         isSubscribed: t.arg.boolean({
           required: false,
@@ -301,14 +303,14 @@ export async function channelsPage({ list, filter, args: { orderBy, ...args }, c
   const { field } = orderBy;
   const sorted = { list, orderBy, keyType: field === 'name' ? 'string' : 'number', args } as const;
   const connection = async (page: SortedPage, totalCount: Connection<unknown>['totalCount']) => {
-    const rows = present(await visibleChannels(ctx).loadAll(page.places.map(({ id }) => id)));
+    const rows = present(await visibleChannels(ctx).loadAll(page.rowKeys.map(({ id }) => id)));
     return sortedConnection(rows, page, { ...sorted, idOf: ({ id }) => id, totalCount });
   };
   if (isCounted(field)) {
-    const places = await countedPlaces(ctx, field, await readChannelPlaces(request, filter, ALL_CHANNELS));
-    return connection(pageAmong(places, sorted), () => places.length);
+    const rowKeys = await countedRowKeys(ctx, field, await readChannelRowKeys(request, filter, ALL_CHANNELS));
+    return connection(await pageAmong(rowKeys, sorted, ctx), () => rowKeys.length);
   }
-  const found = await readChannelPlaces(request, filter, { ...keysetOf(sorted), field });
+  const found = await readChannelRowKeys(request, filter, { ...keysetOf(sorted), field });
   return connection(pageRead(found, sorted), () => countChannels(request, filter));
 }
 
@@ -318,8 +320,8 @@ export async function channelsPage({ list, filter, args: { orderBy, ...args }, c
  *
  * @param channels Channels with their creation times as sort keys.
  */
-function countedPlaces(ctx: GraphQLContext, field: CountedField, channels: readonly Place[]): Promise<Place[]> {
-  const keyOf = async ({ id, key }: Place) =>
+function countedRowKeys(ctx: GraphQLContext, field: CountedField, channels: readonly RowKey[]): Promise<RowKey[]> {
+  const keyOf = async ({ id, key }: RowKey) =>
     field === 'subscriberCount'
       ? subscriberCounts(ctx).load(id)
       : ((await channelActivities(ctx).load({ id, createdAt: new Date(key) })).weeklyTraffic ?? -1);

@@ -38,7 +38,10 @@ interface HeldChannel {
   readonly isReadable: boolean;
 }
 
-/** Loads channels by id, with the access of each viewer. Checks of metadata access and of content access share one query. */
+/**
+ * Loads channels by id, with the access of each viewer. Checks whether viewers can see channels (metadata access) and checks
+ * whether they can read their messages (content access) share one query.
+ */
 const heldChannels = acrossReaders<number, HeldChannel | null>(heldFor);
 
 /** Returns the channel for each pair of viewer and channel id. Null if the viewer cannot see the channel. */

@@ -12,6 +12,7 @@ const ACTIVE_MS = 14 * 86_400_000;
  */
 export async function partialSubscribers(
   db: SqlClient,
+  organizationId: number,
   channelIds: readonly number[],
   now: Date,
 ): Promise<Map<number, number[]>> {
@@ -20,9 +21,11 @@ export async function partialSubscribers(
   const rows = await db.$queryRaw<{ channel_id: number; user_ids: number[] }[]>`
     SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
-    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active AND (
+    WHERE s.realm_id = ${organizationId} AND s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active AND (
       u.bot_type IS NOT NULL OR u.joined_at >= ${since}
-      OR EXISTS (SELECT 1 FROM event_queue q WHERE q.realm_id = u.realm_id AND q.user_id = u.id AND q.last_active_at >= ${since}))
+      OR EXISTS (
+        SELECT 1 FROM event_queue q
+        WHERE q.realm_id = ${organizationId} AND q.user_id = u.id AND q.last_active_at >= ${since}))
     GROUP BY s.channel_id`;
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }

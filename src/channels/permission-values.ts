@@ -22,7 +22,11 @@ export type PermissionSettings = GroupSettings<ChannelPermissionName>;
 /**
  * Converts a client's permissions of a channel to the stored form.
  *
- * @throws The errors of `readGroupSettings`.
+ * @throws NotFoundError if a user or group does not exist, or if a user is deactivated.
+ * @throws ConflictError if a group is deactivated.
+ * @throws ValidationError if a role group cannot hold the permission.
+ * @throws SystemGroupRequiredError if only a role group can hold the permission, and another holder was sent.
+ * @throws TotalReachedError if a value has more users and groups than a permission can have.
  */
 export function readPermissionValues(
   tx: Tx,

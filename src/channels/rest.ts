@@ -30,6 +30,10 @@ export const streamId = inPath(z.int(), { description: 'Id of the channel.' });
 /** Parameters of a new channel, for requests that may create one. */
 export const creationParams = {
   invite_only: json(z.boolean(), { description: 'Whether the channel is private.' }).default(false),
+  announce: flag(
+    "Whether a public channel is announced in the organization's channel for new channels, if there is one.",
+    false,
+  ),
   is_web_public: flag('Whether the channel can be read without signing in.', false),
   is_default_stream: flag('Whether new users are subscribed to the channel by default.', false),
   history_public_to_subscribers: json(z.boolean(), {
@@ -52,6 +56,7 @@ export const creationParams = {
 };
 
 type CreationValues = {
+  announce: boolean;
   invite_only: boolean;
   is_web_public: boolean;
   is_default_stream: boolean;
@@ -71,6 +76,7 @@ export function toOptions(values: CreationValues): ChannelOptions {
     topicsPolicy: values.topics_policy,
     folderId: values.folder_id,
     permissions: pickPermissions(values),
+    isAnnounced: values.announce,
   };
 }
 
@@ -153,6 +159,7 @@ export const postChannelsCreate = endpoint({
   path: '/channels/create',
   auth: 'basic',
   equivalents: ['createChannel'],
+  scope: 'administration',
   summary: 'Create a channel',
   permission: 'members with the permission to create this kind of channel',
   params: {
@@ -162,9 +169,7 @@ export const postChannelsCreate = endpoint({
     }),
     description: text(z.string(), ABOUT).default(''),
     subscribers: json(z.array(z.int()), { description: 'Ids of the first subscribers.', example: '[]' }),
-    announce: flag('Accepted but ignored: announcements are not implemented yet.', false),
     ...creationParams,
-    send_new_subscription_messages: flag('Accepted but ignored: these messages are not implemented yet.', true),
   },
   reply: { id: z.int() },
   async handle(ctx, { name, description, subscribers, ...values }) {
@@ -177,6 +182,7 @@ export const patchStream = endpoint({
   path: '/streams/{stream_id}',
   auth: 'basic',
   equivalents: ['updateChannel', 'unarchiveChannel'],
+  scope: 'administration',
   summary: 'Update a channel',
   permission: 'users who can administer the channel',
   params: {
@@ -227,6 +233,7 @@ export const deleteStream = endpoint({
   path: '/streams/{stream_id}',
   auth: 'basic',
   equivalents: ['archiveChannel'],
+  scope: 'administration',
   summary: 'Archive a channel',
   permission: 'users who can administer the channel',
   params: { stream_id: streamId },
@@ -239,6 +246,7 @@ export const postDefaultStream = endpoint({
   path: '/default_streams',
   auth: 'basic',
   equivalents: ['updateChannel(isDefault:)'],
+  scope: 'administration',
   summary: 'Add a default channel',
   permission: 'administrators',
   params: { stream_id: json(z.int(), { description: 'Id of the channel.', example: '1' }) },
@@ -251,6 +259,7 @@ export const deleteDefaultStream = endpoint({
   path: '/default_streams',
   auth: 'basic',
   equivalents: ['updateChannel(isDefault:)'],
+  scope: 'administration',
   summary: 'Remove a default channel',
   permission: 'administrators',
   params: { stream_id: json(z.int(), { description: 'Id of the channel.', example: '1' }) },

@@ -12,10 +12,12 @@ import { parameterAt } from '../people/parameter.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isUniqueViolation } from '../platform/db/errors.ts';
 import { ForbiddenError, NotFoundError, ValidationError } from '../platform/errors.ts';
+import { MAX_BULK_NEW_SUBSCRIPTION_MESSAGES } from '../platform/limits.ts';
 import { isAdministrator, isGuest, MEMBER } from '../platform/roles.ts';
 import { refuseNullBytes } from '../platform/text.ts';
 import { holds, invalidChannelId, readsChannel, seesChannel } from './access.ts';
 import { type ChannelOptions, checkNewChannel, insertChannel, requireRoomForChannels } from './create.ts';
+import { publishSubscribed } from './hooks.ts';
 import { type ChannelKey, type Found, findChannels, idsOf } from './keys.ts';
 import { holdChannels, holdRoles, lockChannels } from './locks.ts';
 import { requireChannelName } from './names.ts';
@@ -43,6 +45,11 @@ export interface SubscribeOptions {
   readonly isFatal?: boolean | undefined;
   /** Options of the channels that the request creates. */
   readonly creation?: ChannelOptions | undefined;
+  /**
+   * Whether the notification bot sends a direct message to each person whom the viewer subscribes. Default: true. Bots, the
+   * viewer, and subscribers of new channels get none. If the request subscribes more than 100 users, none is sent.
+   */
+  readonly sendsMessages?: boolean | undefined;
 }
 
 /** The result of a request to subscribe to, or to unsubscribe from, one channel. */
@@ -59,6 +66,8 @@ export interface SubscribeOutcome {
   readonly channels: readonly ChannelOutcome[];
   /** Names of the channels that the viewer cannot subscribe to. */
   readonly unauthorized: readonly string[];
+  /** Whether the users to subscribe were few enough to get direct messages. */
+  readonly hasSentMessages: boolean;
 }
 
 /**
@@ -67,7 +76,8 @@ export interface SubscribeOutcome {
  *
  * Users who were subscribed before get the settings of their former subscription.
  *
- * @throws ValidationError if a name, color or option is invalid, or there are too many channels or users.
+ * @throws ValidationError if a name, color or option is invalid, or if there are more than 500 channels, or pairs of channel
+ *   and user.
  * @throws NotFoundError if a user, or a channel that was requested by id, does not exist or is not visible to the viewer.
  * @throws ConflictError if a user is deactivated, or a channel cannot be created in the current state.
  * @throws ForbiddenError if the viewer is not allowed to subscribe to a channel, add other users to it, or create it.
@@ -117,8 +127,8 @@ function checkWanted(wanted: WantedChannel, index: number): WantedChannel {
 }
 
 /**
- * Maximum number of channels, and of pairs of channel and user, in one request. More than any client needs, but few enough rows
- * for one transaction.
+ * Maximum number of channels, and of pairs of channel and user, in one request. Requests with more are refused with
+ * `ValidationError`. More than any client needs, but few enough rows for one transaction.
  */
 const MAX_CHANNELS = 500;
 const MAX_SUBSCRIPTIONS = 50_000;
@@ -138,7 +148,7 @@ async function subscribeWithin(
   emit: Emit,
   ctx: Ctx,
   wanted: readonly WantedChannel[],
-  { principals, isFatal = true, creation = {} }: SubscribeOptions,
+  { principals, isFatal = true, creation = {}, sendsMessages = true }: SubscribeOptions,
 ): Promise<SubscribeOutcome> {
   const subjects = await accessPrincipals(tx, ctx, principals, USERS);
   requireFewEnough(wanted, subjects);
@@ -158,11 +168,32 @@ async function subscribeWithin(
     return { channel, subjects, color };
   });
   const moved = await join(tx, emit, { organization: ctx.viewer.organization, now: ctx.app.now() }, joinings);
+  auditOthers(emit, ctx, 'channel_subscribers_added', [...open, ...created], {
+    subjects,
+    moved: new Map([...moved, ...created.map(({ id }) => [id, subjects.map((subject) => subject.id)] as const)]),
+  });
+  const hasSentMessages = sendsMessages && subjects.length <= MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
+  if (hasSentMessages) await notifySubscribers(tx, emit, ctx, open, { subjects, moved });
   const all = new Map(created.map(({ id }) => [id, subjects.map((subject) => subject.id)]));
   return {
     channels: outcomes([...open, ...created], subjects, new Map([...moved, ...all])),
     unauthorized: [...unreadable, ...taken].map(({ name }) => name),
+    hasSentMessages,
   };
+}
+
+async function notifySubscribers(
+  tx: Tx,
+  emit: Emit,
+  ctx: Ctx,
+  channels: readonly Channel[],
+  { subjects, moved }: { readonly subjects: readonly Subject[]; readonly moved: Moved },
+): Promise<void> {
+  for (const { id, botType } of subjects) {
+    if (id === ctx.viewer.id || botType !== null) continue;
+    const joined = channels.filter((channel) => moved.get(channel.id)?.includes(id));
+    if (joined.length > 0) await publishSubscribed(tx, emit, { ctx, userId: id, channels: joined });
+  }
 }
 
 interface LookedAt {
@@ -331,7 +362,28 @@ async function unsubscribeWithin(
   }
   const leavings = seen.map((channel) => ({ channel, subjects }));
   const moved = await leave(tx, emit, { organization: viewer.organization, now: ctx.app.now() }, leavings);
+  auditOthers(emit, ctx, 'channel_subscribers_removed', seen, { subjects, moved });
   return outcomes(seen, subjects, moved);
+}
+
+/** Adds entries to the audit log for other users whom the viewer subscribed or unsubscribed: one for each channel. */
+function auditOthers(
+  emit: Emit,
+  { viewer }: Ctx,
+  action: 'channel_subscribers_added' | 'channel_subscribers_removed',
+  channels: readonly Channel[],
+  {
+    subjects,
+    moved,
+  }: { readonly subjects: readonly Subject[]; readonly moved: ReadonlyMap<number, readonly number[]> },
+): void {
+  const own = new Set(subjects.filter(({ botOwnerId }) => botOwnerId === viewer.id).map(({ id }) => id)).add(viewer.id);
+  for (const { id, name } of channels) {
+    const ids = (moved.get(id) ?? []).filter((userId) => !own.has(userId));
+    if (ids.length === 0) continue;
+    const changes = { user_ids: { [action.endsWith('added') ? 'new' : 'old']: ids }, count: { new: ids.length } };
+    emit.audit({ action, objectType: 'channel', objectId: id, objectName: name, changes });
+  }
 }
 
 function requireRemovingOthers(actor: ChannelActor, channels: readonly Channel[]): void {
@@ -359,7 +411,13 @@ export interface SubscriptionEdit {
 /**
  * Subscribes the viewer to some channels and unsubscribes them from others, in one transaction.
  *
- * @throws ValidationError if both lists are empty. Also throws the errors of `subscribe` and `unsubscribe`.
+ * @throws ValidationError if both lists are empty, if a name, color or option is invalid, or if a list has more than 500
+ *   channels.
+ * @throws NotFoundError if a channel to leave, or a channel that was requested by id, does not exist or is not visible to the
+ *   viewer.
+ * @throws ConflictError if a channel cannot be created in the current state.
+ * @throws ForbiddenError if the viewer is not allowed to subscribe to a channel or create it.
+ * @throws UnauthorizedPrincipalError if a guest names a channel that does not exist.
  */
 export function editSubscriptions(
   ctx: Ctx,
@@ -386,19 +444,22 @@ export function editSubscriptions(
 }
 
 /**
- * Subscribes a new user to the organization's default channels, and emits the events of these subscriptions. Skips guests and
- * bots.
+ * Subscribes a new user to channels, and emits the events of these subscriptions. Skips bots.
  *
  * Must be called in the transaction that creates the user, after the user's row is written and its event is emitted.
+ *
+ * @param channelIds Ids of existing channels. Default: the organization's default channels, but none for guests.
  */
-export async function subscribeToDefaultChannels(
+export async function subscribeNewUser(
   tx: Tx,
   emit: Emit,
   { organizationId, user }: { organizationId: number; user: User },
+  channelIds?: readonly number[],
 ): Promise<void> {
-  if (isGuest(user.role) || user.botType !== null) return;
+  if (user.botType !== null || (channelIds === undefined && isGuest(user.role))) return;
   await holdChannels(tx, organizationId);
-  const channels = await lockChannels(tx, organizationId, await defaultChannelIds(tx, organizationId));
+  const ids = channelIds ?? (await defaultChannelIds(tx, organizationId));
+  const channels = await lockChannels(tx, organizationId, ids);
   const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
   await join(
     tx,

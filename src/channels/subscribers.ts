@@ -8,7 +8,7 @@ import {
   usersInOrder,
 } from '../people/user-pages.ts';
 import type { SqlClient } from '../platform/db/client.ts';
-import { type Place, type PlaceRow, placeOf } from '../platform/db/keyset.ts';
+import { type FetchedRowKey, type RowKey, rowKeyOf } from '../platform/db/keyset.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
@@ -23,6 +23,7 @@ export type SubscriberFilter = Pick<UserFilter, 'role' | 'nameContains'>;
  */
 export async function countSubscribers(
   db: SqlClient,
+  organizationId: number,
   channelIds: readonly number[],
   filter: SubscriberFilter = {},
 ): Promise<(id: number) => number> {
@@ -31,7 +32,8 @@ export async function countSubscribers(
     Prisma.sql`
     SELECT s.channel_id, count(*)::int AS count
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
-    WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active AND ${isUserMatching(filter)}
+    WHERE s.realm_id = ${organizationId} AND s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active
+      AND ${isUserMatching(filter)}
     GROUP BY s.channel_id`,
   );
   const counts = new Map(rows.map(({ channel_id, count }) => [channel_id, count]));
@@ -43,7 +45,8 @@ export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: nu
 
 /**
  * Reads the subscribers of each channel, without deactivated users. For a list of at least 250 users, `partial_subscribers`
- * contains the shorter list for clients that request partial lists.
+ * contains the bots, and the users who joined the organization or polled an event queue in the last 14 days. Clients that
+ * request partial lists receive these users.
  *
  * Runs at most two queries, regardless of the number of channels.
  *
@@ -51,13 +54,14 @@ export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: nu
  */
 export async function readSubscribers(
   db: SqlClient,
+  organizationId: number,
   channelIds: readonly number[],
   now: Date,
 ): Promise<(id: number) => SubscriberList> {
-  const whole = await readWholeLists(db, channelIds);
+  const whole = await readWholeLists(db, organizationId, channelIds);
   const isLong = (ids: readonly number[]) => ids.length >= WHOLE_LIST_BELOW;
   const long = [...whole].filter(([, ids]) => isLong(ids)).map(([id]) => id);
-  const partial = await partialSubscribers(db, long, now);
+  const partial = await partialSubscribers(db, organizationId, long, now);
   return (id) => {
     const subscribers = whole.get(id);
     if (subscribers === undefined) return NOBODY;
@@ -74,20 +78,26 @@ export async function readSubscribers(
  */
 export async function readWholeSubscribers(
   db: SqlClient,
+  organizationId: number,
   channelIds: readonly number[],
 ): Promise<(id: number) => SubscriberList> {
-  const whole = await readWholeLists(db, channelIds);
+  const whole = await readWholeLists(db, organizationId, channelIds);
   return (id) => ({ ...NOBODY, subscribers: whole.get(id) ?? [] });
 }
 
-async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Promise<Map<number, number[]>> {
+async function readWholeLists(
+  db: SqlClient,
+  organizationId: number,
+  channelIds: readonly number[],
+): Promise<Map<number, number[]>> {
   // Aggregated as JSON, because the driver parses JSON ten times faster than a PostgreSQL array.
   const rows = await readRows<{ channel_id: number; user_ids: number[] }>(
     db,
     Prisma.sql`
     SELECT s.channel_id, json_agg(s.user_id ORDER BY s.user_id) AS user_ids
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
-    WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active GROUP BY s.channel_id`,
+    WHERE s.realm_id = ${organizationId} AND s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active
+    GROUP BY s.channel_id`,
   );
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }
@@ -103,22 +113,23 @@ export interface SubscriberPage extends UserPage {
  */
 export async function readSubscriberPages(
   db: SqlClient,
+  organizationId: number,
   channelIds: readonly number[],
   { filter, ...page }: SubscriberPage,
-): Promise<(id: number) => readonly Place[]> {
-  const rows = await readRows<PlaceRow & { readonly channel_id: number }>(
+): Promise<(id: number) => readonly RowKey[]> {
+  const rows = await readRows<FetchedRowKey & { readonly channel_id: number }>(
     db,
     Prisma.sql`
     SELECT c.id AS channel_id, page.id, page.key FROM unnest(${[...channelIds]}::int[]) AS c(id)
     CROSS JOIN LATERAL (
       SELECT u.id, ${userKey(page)} AS key, row_number() OVER (ORDER BY ${usersInOrder(page)}) AS place
       FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
-      WHERE s.channel_id = c.id AND s.active AND u.is_active AND ${isUserMatching(filter)}
+      WHERE s.realm_id = ${organizationId} AND s.channel_id = c.id AND s.active AND u.is_active AND ${isUserMatching(filter)}
         AND ${isUserWithin(page)}
       ORDER BY place LIMIT ${page.limit}::bigint
     ) AS page
     ORDER BY page.place`,
   );
   const pages = Map.groupBy(rows, ({ channel_id }) => channel_id);
-  return (id) => (pages.get(id) ?? []).map(placeOf);
+  return (id) => (pages.get(id) ?? []).map(rowKeyOf);
 }

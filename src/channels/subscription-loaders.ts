@@ -5,7 +5,9 @@ import { countSubscribers, readSubscriberPages, type SubscriberFilter, type Subs
 import { subscriptionsAmong } from './subscriptions/reads.ts';
 
 /** Loads the number of a channel's subscribers, by channel id. */
-export const subscriberCounts = forEverybody<number, number>((db, _organizationId, ids) => countSubscribers(db, ids));
+export const subscriberCounts = forEverybody<number, number>((db, organizationId, ids) =>
+  countSubscribers(db, organizationId, ids),
+);
 
 /** Loads the viewer's own subscription to a channel, by channel id. Null if there is none. */
 export const ownSubscriptions = acrossReaders<number, Subscription | null>(async (wanted) => {
@@ -20,11 +22,12 @@ export const ownSubscriptions = acrossReaders<number, Subscription | null>(async
 
 /** Loads the number of a channel's subscribers that match a filter. */
 export const matchingSubscriberCounts = sharedLoads(
-  async ({ work }, channelIds: readonly number[], filter: SubscriberFilter) =>
-    channelIds.map(await countSubscribers(work.db, channelIds, filter)),
+  async ({ work, organizationId }, channelIds: readonly number[], filter: SubscriberFilter) =>
+    channelIds.map(await countSubscribers(work.db, organizationId, channelIds, filter)),
 );
 
 /** Loads pages of channels' subscribers. */
-export const subscriberPages = sharedLoads(async ({ work }, channelIds: readonly number[], page: SubscriberPage) =>
-  channelIds.map(await readSubscriberPages(work.db, channelIds, page)),
+export const subscriberPages = sharedLoads(
+  async ({ work, organizationId }, channelIds: readonly number[], page: SubscriberPage) =>
+    channelIds.map(await readSubscriberPages(work.db, organizationId, channelIds, page)),
 );

@@ -9,6 +9,7 @@ import {
 import { requireOwner } from '../access/roles.ts';
 import { type GroupSetting, toWireGroupSetting } from '../access/system-groups.ts';
 import { users } from '../events/audience.ts';
+import { type AuditChange, auditChanges } from '../events/audit.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
@@ -19,7 +20,7 @@ import { requireReadable } from '../platform/names.ts';
 import { bringBack } from './archive.ts';
 import { OtherTopicsError } from './errors.ts';
 import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
-import { publishAccessChange, publishRename } from './hooks.ts';
+import { publishAccessChange, publishChange, publishRename } from './hooks.ts';
 import { isChannelNameTaken, requireChannelDescription, requireChannelName } from './names.ts';
 import { toStoredPermissions } from './permission-values.ts';
 import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
@@ -61,6 +62,8 @@ export interface ChannelEdit {
 interface UpdatePart {
   readonly data: Prisma.ChannelUncheckedUpdateInput;
   readonly changes: readonly ChannelChange[];
+  /** Values of changed permissions before the update, for the audit log. */
+  readonly former?: Readonly<Record<string, unknown>>;
 }
 
 /** Names of the properties of a channel that determine which users can read it. */
@@ -84,7 +87,7 @@ export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEd
   try {
     await transact(ctx, async (tx, emit) => {
       const seen = await lockAdministeredChannel(tx, ctx, channelId);
-      const context = { organization: seen.ctx.viewer.organization, now: seen.actor.now };
+      const context = { ctx: seen.ctx, organization: seen.ctx.viewer.organization, now: seen.actor.now };
       const channel = await unarchiveIfAsked(tx, emit, context, seen.channel, edit);
       const parts = await partsOf(tx, { ...seen, channel }, edit);
       await apply(tx, emit, context, channel, parts);
@@ -100,7 +103,7 @@ const nameInUse = () => new ConflictError('Channel name already in use.', { para
 async function unarchiveIfAsked(
   tx: Tx,
   emit: Emit,
-  context: SubscriptionChangeContext,
+  context: Parameters<typeof bringBack>[2],
   channel: Channel,
   { isArchived }: ChannelEdit,
 ) {
@@ -198,6 +201,9 @@ async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: Channe
   }));
   return {
     data: { permissions: toStoredPermissions(groups, channel, settings) },
+    former: Object.fromEntries(
+      names.map((name) => [name, toWireGroupSetting(groups, channelPermission(groups, channel, name))]),
+    ),
     changes: [...changes, ...postPolicyChanges(seen, settings.can_send_message_group)],
   };
 }
@@ -245,7 +251,7 @@ function defaulted(ctx: Ctx, channel: Channel, { isDefault }: ChannelEdit): Upda
 async function apply(
   tx: Tx,
   emit: Emit,
-  context: SubscriptionChangeContext,
+  context: SubscriptionChangeContext & Pick<SeenChannel, 'ctx'>,
   before: Channel,
   parts: readonly UpdatePart[],
 ): Promise<void> {
@@ -255,6 +261,10 @@ async function apply(
   const channel = await tx.channel.update({
     where: { organizationId_id: { organizationId: before.organizationId, id: before.id } },
     data,
+  });
+  emit.audit({
+    ...{ action: 'channel_changed', objectType: 'channel', objectId: before.id, objectName: before.name },
+    changes: { ...columnChanges(before, data), ...permissionChanges(parts) },
   });
   const visibility = await visibilityChange(tx, context, before, channel, changes);
   for (const change of changes) {
@@ -274,6 +284,32 @@ async function apply(
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.organizationId);
   if (visibility.lost.length > 0) emit(channelsDeleted([channel]), users(visibility.lost));
   if (visibility.gained.length > 0) await showChannels(tx, emit, context, [channel], visibility.gained);
+  await publishChange(tx, emit, { ctx: context.ctx, before, channel });
+}
+
+/** Returns the changed columns of a channel for the audit log, without the permissions. */
+function columnChanges(before: Channel, data: UpdatePart['data']): Record<string, AuditChange> {
+  const { permissions: _permissions, renderedDescription: _html, ...columns } = data;
+  const names = { inviteOnly: 'is_private', isDefault: 'is_default_stream' } as const;
+  const changes = Object.entries(auditChanges(before, columns)).filter(([, change]) => change.old !== change.new);
+  return Object.fromEntries(
+    changes.map(([name, change]) => [
+      names[name as keyof typeof names] ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      change,
+    ]),
+  );
+}
+
+/** Returns the changed permissions of a channel for the audit log. */
+function permissionChanges(parts: readonly UpdatePart[]): Record<string, AuditChange> {
+  return Object.fromEntries(
+    parts.flatMap(({ former = {}, changes }) =>
+      Object.entries(former).map(([name, old]) => [
+        name,
+        { old, new: changes.find(({ property }) => property === name)?.value },
+      ]),
+    ),
+  );
 }
 
 /**
@@ -287,6 +323,7 @@ async function requireEmptyTopicAlone(
   channelId: number,
 ): Promise<void> {
   const named = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM message WHERE channel_id = ${channelId} AND topic_key(topic) > '' LIMIT 1`;
+    SELECT 1 FROM message
+    WHERE realm_id = ${organization.id} AND channel_id = ${channelId} AND topic_key(topic) > '' LIMIT 1`;
   if (named.length > 0) throw new OtherTopicsError(emptyTopicName(organization));
 }

@@ -55,7 +55,7 @@ export async function showChannels(
 ): Promise<void> {
   const groups = await systemGroups(tx, organization.id);
   const ids = channels.map(({ id }) => id);
-  const listOf = await readSubscribers(tx, ids, now);
+  const listOf = await readSubscribers(tx, organization.id, ids, now);
   const activityOf = await readActivity(tx, organization, channels, now);
   const shown = channels.map((channel) => {
     const { subscribers } = listOf(channel.id);

@@ -29,7 +29,10 @@ export async function readPeopledChannels(
   return toPeopledChannels(db, actor, { channels: sortedByName(await readAll(db, where)), include });
 }
 
-/** Maximum number of channels that one query reads. Such a query takes a few milliseconds. */
+/**
+ * Maximum number of channels that one query reads. Further channels are read by further queries. Each query takes a few
+ * milliseconds.
+ */
 const AT_ONCE = 250;
 
 /** Reads all channels that match `where`, ascending by id. Yields to the event loop between queries. */
@@ -57,7 +60,7 @@ export async function toWireChannels(
   actor: ChannelActor,
   channels: readonly Channel[],
 ): Promise<WireChannel[]> {
-  const countOf = await countSubscribers(db, idsOf(channels));
+  const countOf = await countSubscribers(db, actor.person.organization.id, idsOf(channels));
   return withCounts(db, actor, channels, countOf);
 }
 
@@ -76,8 +79,10 @@ export async function toPeopledChannels(
       listOf: () => NOBODY,
     };
   }
-  const ids = idsOf(channels);
-  const listOf = await (include === 'true' ? readWholeSubscribers(db, ids) : readSubscribers(db, ids, actor.now));
+  const [organizationId, ids] = [actor.person.organization.id, idsOf(channels)];
+  const listOf = await (include === 'true'
+    ? readWholeSubscribers(db, organizationId, ids)
+    : readSubscribers(db, organizationId, ids, actor.now));
   return { channels: await withCounts(db, actor, channels, (id) => listOf(id).subscribers.length), listOf };
 }
 

@@ -190,8 +190,8 @@ export function withInherited(personal: WirePersonal, inherited: Inherited): Wir
 export interface SubscriberList {
   readonly subscribers: readonly number[];
   /**
-   * The shorter list for clients that request partial lists. Null if `subscribers` has fewer than 250 users, because these
-   * clients then receive the whole list.
+   * Users for clients that request partial lists: bots, and users who joined the organization or polled an event queue in the
+   * last 14 days. Null if `subscribers` has fewer than 250 users, because these clients then receive the whole list.
    */
   readonly partial_subscribers: readonly number[] | null;
 }

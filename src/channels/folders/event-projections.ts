@@ -2,10 +2,13 @@ import { EventProjection, instantOf, referenceProjection } from '../../api/graph
 import { userReference } from '../../people/event-projections.ts';
 import type { FolderSnapshot } from './wire.ts';
 
-/** Event projection of a folder, for events that contain only its id. */
+/**
+ * Event projection (the fields that an event alone provides) of a folder, for events that contain only its id: `id` and
+ * `databaseId`.
+ */
 export const folderReference = referenceProjection('ChannelFolder');
 
-/** Event projection of a folder, for events that contain the whole folder. */
+/** Event projection of a folder, for events that contain the whole folder: all its fields. */
 export const folderProjection = new EventProjection<FolderSnapshot>(
   'ChannelFolder',
   { idOf: ({ id }) => id },
@@ -27,7 +30,7 @@ export interface PlacedFolder {
   readonly order: number;
 }
 
-/** Event projection of a folder, for events with the new order of all folders. */
+/** Event projection of a folder, for events with the new order of all folders: `id`, `databaseId` and `order`. */
 export const placedFolder = new EventProjection<PlacedFolder>(
   'ChannelFolder',
   { idOf: ({ id }) => id },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { auditChanges } from '../../events/audit.ts';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
@@ -11,6 +12,9 @@ export const channelFolderAdded = defineEvent(
   'add',
   (folder: ChannelFolder): { readonly channel_folder: FolderSnapshot } => ({ channel_folder: toSnapshot(folder) }),
   {
+    audit: ({ id, name }) => ({
+      ...{ action: 'channel_folder_created', objectType: 'channel_folder', objectId: id, objectName: name },
+    }),
     render: ({ channel_folder }) => ({ type: 'channel_folder', op: 'add', channel_folder: wireOf(channel_folder) }),
     facts: ({ channel_folder }) => channel_folder,
   },
@@ -32,7 +36,7 @@ interface UpdatedPayload {
 export const channelFolderUpdated = defineEvent(
   'channel_folder',
   'update',
-  (folder: ChannelFolder, changed: Partial<ChannelFolder>): UpdatedPayload => {
+  (folder: ChannelFolder, changed: Partial<ChannelFolder>, _before: ChannelFolder): UpdatedPayload => {
     const { name, description, rendered_description, is_archived } = toWire(folder);
     const data: WireFolderChanges = {
       ...(changed.name !== undefined && { name }),
@@ -42,12 +46,16 @@ export const channelFolderUpdated = defineEvent(
     return { channel_folder_id: folder.id, data, folder: toSnapshot(folder) };
   },
   {
+    audit: ({ id }, { renderedDescription: _, ...changed }, before) => ({
+      ...{ action: 'channel_folder_changed', objectType: 'channel_folder', objectId: id, objectName: before.name },
+      changes: auditChanges(before, changed),
+    }),
     render: ({ channel_folder_id, data }) => ({ type: 'channel_folder', op: 'update', channel_folder_id, data }),
     facts: ({ channel_folder_id, folder }): ProjectedFolder => ({ id: channel_folder_id, folder }),
   },
 );
 
-/** Data of the event projection for an updated folder. */
+/** Data of an event about an updated folder, for its GraphQL fields. */
 export interface ProjectedFolder {
   readonly id: number;
   /** The folder after the change. Undefined if the event contains only the id. */
@@ -55,9 +63,17 @@ export interface ProjectedFolder {
 }
 
 /** Event that the folders were reordered. The index of an id in the list is the folder's new `order`. */
-export const channelFoldersReordered = defineEvent('channel_folder', 'reorder', (folderIds: readonly number[]) => ({
-  order: folderIds,
-}));
+export const channelFoldersReordered = defineEvent(
+  'channel_folder',
+  'reorder',
+  (folderIds: readonly number[]) => ({ order: folderIds }),
+  {
+    audit: (folderIds) => ({
+      ...{ action: 'channel_folders_reordered', objectType: 'channel_folder' },
+      changes: { order: { new: folderIds } },
+    }),
+  },
+);
 
 documentEvent(channelFolderAdded, 'all users of the organization', { channel_folder: wireChannelFolder });
 documentEvent(channelFolderUpdated, 'all users of the organization', {

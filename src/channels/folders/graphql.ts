@@ -12,7 +12,7 @@ import { sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { NAME_KEY } from '../../platform/db/keyset.ts';
+import { byName } from '../../platform/db/keyset.ts';
 import type { ListedRows } from '../../platform/db/places.ts';
 import { folderProjection, folderReference, placedFolder } from './event-projections.ts';
 import type { ProjectedFolder } from './events.ts';
@@ -63,10 +63,9 @@ const FolderOrder = orderInput<FolderField>('ChannelFolder', 'folders', {
 });
 
 const FOLDER_ID = Prisma.sql`f.id`;
-const FOLDER_NAME = Prisma.sql`f.name`;
 const COLUMNS = {
   order: { key: Prisma.sql`f.position`, keyType: 'number' },
-  name: { key: NAME_KEY(FOLDER_NAME), name: FOLDER_NAME, keyType: 'string' },
+  name: { ...byName(Prisma.sql`f.name`), keyType: 'string' },
 } as const;
 
 const listedFolders = ({ organizationId }: Ctx, includeArchived: boolean): ListedRows => ({
@@ -108,6 +107,7 @@ builder.queryField('channelFolders', (t) =>
 );
 
 mutation('createChannelFolder', {
+  scope: 'administration',
   description: 'Creates a channel folder at the end of the list. For administrators.',
   input: (t) => ({
     name: t.string({ description: NAME }),
@@ -123,6 +123,7 @@ const ID_DESCRIPTION = 'Id of the folder.';
 const changedFolder = () => ({ channelFolder: { type: ChannelFolder, description: 'The folder after the change.' } });
 
 mutation('updateChannelFolder', {
+  scope: 'administration',
   description: 'Updates a channel folder. Omitted fields do not change. For administrators.',
   input: (t) => ({
     channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: ID_DESCRIPTION }),
@@ -149,6 +150,7 @@ for (const [name, isArchived, description] of [
   ['unarchiveChannelFolder', false, 'Restores an archived channel folder. For administrators.'],
 ] as const) {
   mutation(name, {
+    scope: 'administration',
     description,
     input: (t) => ({ channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: ID_DESCRIPTION }) }),
     payload: changedFolder,
@@ -161,6 +163,7 @@ for (const [name, isArchived, description] of [
 const ALL_IN_ORDER = 'Ids of all folders, including archived ones, in the new order.';
 
 mutation('reorderChannelFolders', {
+  scope: 'administration',
   description: 'Reorders the channel folders. For administrators.',
   input: (t) => ({
     channelFolderIds: t.idList({
@@ -197,7 +200,7 @@ eventType(
       ...projectedFromEvent(folderProjection),
     }),
   }),
-  { description: 'A channel folder was created.' },
+  { description: 'A channel folder was created.', outdates: ['channelFolders'] },
 );
 
 eventType<unknown, ProjectedFolder>(
@@ -216,7 +219,7 @@ eventType<unknown, ProjectedFolder>(
       ),
     }),
   }),
-  { description: 'A channel folder changed.' },
+  { description: 'A channel folder changed.', outdates: ['channelFolders'] },
 );
 
 eventType<{ order: readonly number[] }>(

@@ -30,6 +30,7 @@ export const postChannelFolder = endpoint({
   path: '/channel_folders/create',
   auth: 'basic',
   equivalents: ['createChannelFolder'],
+  scope: 'administration',
   summary: 'Create a channel folder',
   permission: 'administrators',
   params: {
@@ -48,6 +49,7 @@ export const patchChannelFolders = endpoint({
   path: '/channel_folders',
   auth: 'basic',
   equivalents: ['reorderChannelFolders'],
+  scope: 'administration',
   summary: 'Reorder channel folders',
   permission: 'administrators',
   params: {
@@ -67,6 +69,7 @@ export const patchChannelFolder = endpoint({
   path: '/channel_folders/{channel_folder_id}',
   auth: 'basic',
   equivalents: ['updateChannelFolder', 'archiveChannelFolder', 'unarchiveChannelFolder'],
+  scope: 'administration',
   summary: 'Update a channel folder',
   permission: 'administrators',
   params: {

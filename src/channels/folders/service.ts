@@ -22,7 +22,9 @@ import { isFolderNameTaken, lockFolder, lockFolders, writePositions } from './qu
 export interface FolderEdit {
   /** Name of 1 to 60 code points after trimming; unique among all folders, ignoring case. */
   readonly name?: string | undefined;
-  /** Description in Flavored Markdown, at most 1,024 code points; may be empty. */
+  /**
+   * Description in Flavored Markdown, at most 1,024 code points; may be empty. A longer one is refused with `ValidationError`.
+   */
   readonly description?: string | undefined;
   readonly isArchived?: boolean | undefined;
 }
@@ -89,7 +91,7 @@ export async function createChannelFolder(
       const made = await tx.channelFolder.create({
         data: { ...data, organizationId: organization.id, creatorId, createdAt: ctx.app.now() },
       });
-      // Ids rise, so the id as `order` puts the new folder after all others.
+      // Ids increase, so the id as `order` puts the new folder after all others.
       const folder = await tx.channelFolder.update({
         where: { organizationId_id: { organizationId: organization.id, id: made.id } },
         data: { order: made.id },
@@ -106,8 +108,8 @@ export async function createChannelFolder(
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws NotFoundError if the folder does not exist.
- * @throws ValidationError, ConflictError if a value is invalid, or the name is taken, as in `createChannelFolder`.
- * @throws ConflictError if a folder to archive still contains channels, archived ones included.
+ * @throws ValidationError if the name is blank, too long, or contains unprintable characters, or the description is too long.
+ * @throws ConflictError if the name is taken, or if a folder to archive still contains channels, archived ones included.
  */
 export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: FolderEdit): Promise<ChannelFolder> {
   requireAdministrator(ctx);
@@ -135,7 +137,7 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
         where: { organizationId_id: { organizationId: ctx.organizationId, id: folderId } },
         data: changes,
       });
-      emit(channelFolderUpdated(changed, changes), everyone());
+      emit(channelFolderUpdated(changed, changes, folder), everyone());
       return changed;
     }),
   );

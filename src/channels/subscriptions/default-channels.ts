@@ -48,5 +48,9 @@ export async function setDefaultChannel(ctx: Ctx, channelId: number, isDefault: 
 async function saveDefault(tx: Tx, emit: Emit, { id, organizationId, ...channel }: Channel, isDefault: boolean) {
   if (channel.isDefault === isDefault) return;
   await tx.channel.update({ where: { organizationId_id: { organizationId, id } }, data: { isDefault } });
+  emit.audit({
+    ...{ action: 'channel_changed', objectType: 'channel', objectId: id, objectName: channel.name },
+    changes: { is_default_stream: { old: !isDefault, new: isDefault } },
+  });
   await announceDefaultChannels(tx, emit, organizationId);
 }

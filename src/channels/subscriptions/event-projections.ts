@@ -15,6 +15,8 @@ const settings = {
   pinToTop: ({ personal }: ProjectedSubscription) => personal.pin_to_top,
   desktopNotifications: ({ personal }: ProjectedSubscription) => personal.desktop_notifications,
   audibleNotifications: ({ personal }: ProjectedSubscription) => personal.audible_notifications,
+  pushNotifications: ({ personal }: ProjectedSubscription) => personal.push_notifications,
+  emailNotifications: ({ personal }: ProjectedSubscription) => personal.email_notifications,
   wildcardMentionsNotify: ({ personal }: ProjectedSubscription) => personal.wildcard_mentions_notify,
 };
 
@@ -23,9 +25,10 @@ const withoutChannel = new EventProjection<ProjectedSubscription>('ChannelSubscr
 const channelOf = ({ channel }: ProjectedSubscription) => channel;
 
 /**
- * Returns the event projection of a subscription with its channel. The channel's `ownSubscription` is this subscription.
+ * Returns the event projection (the fields that an event alone provides) of a subscription: its settings, and its channel with
+ * the fields in `known`. The channel's `ownSubscription` is this subscription.
  *
- * @param known Event projection fields of the channel, as far as the event contains them.
+ * @param known Event projection fields of the channel.
  */
 function withChannel(known: typeof knownOfChannelBefore): EventProjection<ProjectedSubscription> {
   const channel = new EventProjection<ProjectedSubscription>(
@@ -40,20 +43,25 @@ function withChannel(known: typeof knownOfChannelBefore): EventProjection<Projec
   );
 }
 
-const subscriptionFacts = withChannel(knownOfChannel);
+const subscriptionProjection = withChannel(knownOfChannel);
 
-/** Event projection of a subscription, for events of previous versions, which did not contain the whole channel. */
-const earlyFacts = withChannel(knownOfChannelBefore);
+/** Event projection of a subscription, for events of previous versions, which lack some fields of the channel. */
+const earlySubscriptionProjection = withChannel(knownOfChannelBefore);
 
-/** Returns the event projection of the viewer's new subscriptions. */
+/** Returns the event projection of the viewer's new subscriptions: their settings and channels. */
 export const projectionOf = ({
   facts,
 }: {
   readonly facts: ProjectedSubscriptions;
 }): EventProjection<ProjectedSubscription> =>
-  facts.subscriptions.every(({ channel }) => channel.row !== undefined) ? subscriptionFacts : earlyFacts;
+  facts.subscriptions.every(({ channel }) => channel.row !== undefined)
+    ? subscriptionProjection
+    : earlySubscriptionProjection;
 
-/** Event projection of a channel to which the viewer is no longer subscribed. */
+/**
+ * Event projection of a channel to which the viewer is no longer subscribed: `id`, `databaseId`, its name, and null as
+ * `ownSubscription`.
+ */
 export const leftChannel = new EventProjection<ProjectedLeft['channels'][number]>(
   'Channel',
   { idOf: (channel) => channel.stream_id },
@@ -63,7 +71,7 @@ export const leftChannel = new EventProjection<ProjectedLeft['channels'][number]
 type UpdateFunction = (update: ProjectedSubscriptionUpdate) => unknown;
 const valueIn: UpdateFunction = ({ value }) => value;
 
-/** The GraphQL field that shows each setting of a subscription, by the setting's name on the wire. */
+/** For each setting of a subscription in events: its GraphQL field, and the function that returns the value of that field. */
 const CHANGED: Readonly<Record<string, readonly [field: string, answer: UpdateFunction]>> = {
   color: ['color', valueIn],
   is_muted: ['isMuted', valueIn],
@@ -71,6 +79,8 @@ const CHANGED: Readonly<Record<string, readonly [field: string, answer: UpdateFu
   pin_to_top: ['pinToTop', valueIn],
   desktop_notifications: ['desktopNotifications', valueIn],
   audible_notifications: ['audibleNotifications', valueIn],
+  push_notifications: ['pushNotifications', valueIn],
+  email_notifications: ['emailNotifications', valueIn],
   wildcard_mentions_notify: ['wildcardMentionsNotify', valueIn],
 };
 
@@ -84,6 +94,9 @@ const changes = new Map(
 );
 const idOnly = new EventProjection('ChannelSubscription', identity, {});
 
-/** Returns the event projection of a subscription after a change of one setting. */
+/**
+ * Returns the event projection of a subscription after a change of one setting: its id, this setting, and the ids of its
+ * channel.
+ */
 export const changedSubscription = ({ facts }: { readonly facts: ProjectedSubscriptionUpdate }) =>
   changes.get(facts.property) ?? idOnly;

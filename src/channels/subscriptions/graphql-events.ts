@@ -1,6 +1,12 @@
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import {
+  type EventSource,
+  eventType,
+  outdatedOf,
+  outdatedRoot,
+  PERMISSIONS,
+} from '../../api/graphql/schema/event-types.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
@@ -8,7 +14,16 @@ import { channelReference } from '../event-projections.ts';
 import type { ProjectedLeft, ProjectedSubscriptions, ProjectedSubscriptionUpdate } from '../events.ts';
 import { Channel } from '../graphql.ts';
 import { changedSubscription, leftChannel, projectionOf } from './event-projections.ts';
-import { AUDIBLE_SAID, ChannelSubscription, COLOR, DESKTOP_SAID, MUTED, PINNED, WILDCARD_SAID } from './graphql.ts';
+import { ChannelSubscription, SETTING_TEXTS } from './graphql.ts';
+
+/** Fields of a channel that depend on its subscribers. */
+const BY_SUBSCRIBERS = ['subscribers', 'subscriberCount'];
+
+/** Returns the fields that become outdated when the viewer is subscribed to channels, or unsubscribed from them. */
+const outdatedBySubscribing = (channelIds: readonly number[]) => [
+  outdatedRoot('subscriptions'),
+  ...outdatedOf('Channel', channelIds, ['ownSubscription', 'topics', ...BY_SUBSCRIBERS, PERMISSIONS]),
+];
 
 type Added = EventSource<unknown, ProjectedSubscriptions>;
 
@@ -24,7 +39,10 @@ eventType<unknown, ProjectedSubscriptions>(
       ...projectedFromEvent(projectionOf, ({ facts }: Added) => facts.subscriptions),
     }),
   }),
-  { description: 'The viewer was subscribed to channels.' },
+  {
+    description: 'The viewer was subscribed to channels.',
+    outdates: ({ facts }) => outdatedBySubscribing(facts.subscriptions.map(({ channel }) => channel.stream_id)),
+  },
 );
 
 type Removed = EventSource<unknown, ProjectedLeft>;
@@ -46,16 +64,21 @@ eventType<unknown, ProjectedLeft>(
       ...projectedFromEvent(leftChannel, ({ facts }: Removed) => facts.channels),
     }),
   }),
-  { description: 'The viewer was unsubscribed from channels.' },
+  {
+    description: 'The viewer was unsubscribed from channels.',
+    outdates: ({ facts }) => outdatedBySubscribing(facts.channels.map(({ stream_id }) => stream_id)),
+  },
 );
 
 const SUBSCRIPTION_SETTINGS = {
-  COLOR: { value: 'color', description: COLOR },
-  IS_MUTED: { value: 'is_muted', description: MUTED },
-  PIN_TO_TOP: { value: 'pin_to_top', description: PINNED },
-  DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications', description: `${DESKTOP_SAID}.` },
-  AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications', description: `${AUDIBLE_SAID}.` },
-  WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify', description: `${WILDCARD_SAID}.` },
+  COLOR: { value: 'color', description: SETTING_TEXTS.color },
+  IS_MUTED: { value: 'is_muted', description: SETTING_TEXTS.isMuted },
+  PIN_TO_TOP: { value: 'pin_to_top', description: SETTING_TEXTS.pinToTop },
+  DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications', description: SETTING_TEXTS.desktopNotifications },
+  AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications', description: SETTING_TEXTS.audibleNotifications },
+  PUSH_NOTIFICATIONS: { value: 'push_notifications', description: SETTING_TEXTS.pushNotifications },
+  EMAIL_NOTIFICATIONS: { value: 'email_notifications', description: SETTING_TEXTS.emailNotifications },
+  WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify', description: SETTING_TEXTS.wildcardMentionsNotify },
 } as const;
 
 type SettingValue = (typeof SUBSCRIPTION_SETTINGS)[keyof typeof SUBSCRIPTION_SETTINGS]['value'];
@@ -131,6 +154,6 @@ for (const [op, name, description, users] of [
         ...projectedFromEvent(userReference, ({ event }: EventSource<WirePeers>) => event.user_ids),
       }),
     }),
-    { description },
+    { description, outdates: ({ event }) => outdatedOf('Channel', event.stream_ids, BY_SUBSCRIBERS) },
   );
 }

@@ -4,12 +4,13 @@ import { given, mutation } from '../../api/graphql/schema/mutation.ts';
 import { nodesOf } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { User } from '../../people/graphql.ts';
+import { MAX_BULK_NEW_SUBSCRIPTION_MESSAGES } from '../../platform/limits.ts';
 import { ChannelRef } from '../channel-ref.ts';
 import { CHANNEL_DESCRIPTION, Channel } from '../graphql.ts';
 import { ChannelOptionsInput, toOptions } from '../graphql-mutations.ts';
 import { visibleChannels } from '../loaders.ts';
 import { type ChannelOutcome, subscribe, unsubscribe } from '../subscribe.ts';
-import { AUDIBLE_SAID, ChannelSubscription, COLOR, DESKTOP_SAID, MUTED, PINNED, WILDCARD_SAID } from './graphql.ts';
+import { ChannelSubscription, SETTING_TEXTS } from './graphql.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
 
 const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
@@ -23,13 +24,13 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
     description: t.string({ required: false, description: `For a new channel. ${CHANNEL_DESCRIPTION}` }),
     color: t.string({
       required: false,
-      description: `${COLOR} Default: the previous color of the subscription, or an unused one.`,
+      description: `${SETTING_TEXTS.color} Default: the previous color of the subscription, or an unused one.`,
     }),
   }),
 });
 
 const OUTCOME_CHANNEL = 'The channel. Null if the change made it invisible to the viewer.';
-const NAMED = 'Contains only users that the request names, so at most as many.';
+const NAMED = 'Contains only users whom the request names, each at most once.';
 
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
   description: 'Result of a subscription to one channel.',
@@ -95,6 +96,13 @@ mutation('subscribe', {
       required: false,
       description: 'Properties of the channels that are created.',
     }),
+    sendsMessages: t.boolean({
+      required: false,
+      defaultValue: true,
+      description:
+        'Whether the notification bot sends a direct message to each person whom the viewer subscribes to an existing ' +
+        `channel. If \`userIds\` has more than ${MAX_BULK_NEW_SUBSCRIPTION_MESSAGES} users, none is sent.`,
+    }),
   }),
   payload: () => ({
     outcomes: { type: [SubscribeOutcome], description: OUTCOMES },
@@ -103,7 +111,7 @@ mutation('subscribe', {
       description: 'Names of the skipped channels, at most as many as `channels` has.',
     },
   }),
-  resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels }) => {
+  resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels, sendsMessages }) => {
     const wanted = channels.map(({ channel, color, description }) => ({
       ...channel,
       ...given({ color, description }),
@@ -112,6 +120,7 @@ mutation('subscribe', {
       principals: userIds ?? undefined,
       isFatal: skipUnauthorized !== true,
       creation: newChannels == null ? {} : toOptions(newChannels),
+      sendsMessages: sendsMessages !== false,
     });
     return { outcomes: [...outcomes], unauthorized: [...unauthorized] };
   },
@@ -136,6 +145,8 @@ const SETTINGS = {
   pinToTop: 'pin_to_top',
   desktopNotifications: 'desktop_notifications',
   audibleNotifications: 'audible_notifications',
+  pushNotifications: 'push_notifications',
+  emailNotifications: 'email_notifications',
   wildcardMentionsNotify: 'wildcard_mentions_notify',
 } as const;
 
@@ -143,12 +154,14 @@ const SubscriptionSettingsInput = builder.inputType('SubscriptionSettingsInput',
   description: "Settings of one of the viewer's subscriptions. Omitted settings do not change.",
   fields: (t) => ({
     channelId: t.id({ ...refersTo('Channel'), description: 'Id of the channel.' }),
-    color: t.string({ required: false, description: COLOR }),
-    isMuted: t.boolean({ required: false, description: MUTED }),
-    pinToTop: t.boolean({ required: false, description: PINNED }),
-    desktopNotifications: t.boolean({ required: false, description: `${DESKTOP_SAID}.` }),
-    audibleNotifications: t.boolean({ required: false, description: `${AUDIBLE_SAID}.` }),
-    wildcardMentionsNotify: t.boolean({ required: false, description: `${WILDCARD_SAID}.` }),
+    color: t.string({ required: false, description: SETTING_TEXTS.color }),
+    isMuted: t.boolean({ required: false, description: SETTING_TEXTS.isMuted }),
+    pinToTop: t.boolean({ required: false, description: SETTING_TEXTS.pinToTop }),
+    desktopNotifications: t.boolean({ required: false, description: SETTING_TEXTS.desktopNotifications }),
+    audibleNotifications: t.boolean({ required: false, description: SETTING_TEXTS.audibleNotifications }),
+    pushNotifications: t.boolean({ required: false, description: SETTING_TEXTS.pushNotifications }),
+    emailNotifications: t.boolean({ required: false, description: SETTING_TEXTS.emailNotifications }),
+    wildcardMentionsNotify: t.boolean({ required: false, description: SETTING_TEXTS.wildcardMentionsNotify }),
   }),
 });
 

@@ -36,16 +36,23 @@ import {
 } from '../subscription-loaders.ts';
 import { countSubscriptions, type ListedSubscription, readSubscriptionPage, type SubscriptionField } from './reads.ts';
 
-export const COLOR = 'Color in which clients show the channel: "#rgb" or "#rrggbb".';
-export const MUTED = 'Whether the channel is muted: only mentions in it notify the user.';
-export const PINNED = 'Whether clients show the channel above the others in lists.';
-const INHERITS = "null inherits the user's setting.";
-export const DESKTOP_SAID = 'Whether messages in the channel cause desktop notifications';
-const DESKTOP = `${DESKTOP_SAID}; ${INHERITS}`;
-export const AUDIBLE_SAID = 'Whether messages in the channel play a sound';
-const AUDIBLE = `${AUDIBLE_SAID}; ${INHERITS}`;
-export const WILDCARD_SAID = 'Whether mentions of all users in the channel notify the user like a personal mention';
-const WILDCARD = `${WILDCARD_SAID}; ${INHERITS}`;
+/** Descriptions of the settings of a subscription. */
+export const SETTING_TEXTS = {
+  color: 'Color in which clients show the channel: "#rgb" or "#rrggbb".',
+  isMuted: 'Whether the channel is muted: only mentions in it notify the user.',
+  pinToTop: 'Whether clients show the channel above the others in lists.',
+  desktopNotifications: 'Whether messages in the channel cause desktop notifications.',
+  audibleNotifications: 'Whether messages in the channel play a sound.',
+  pushNotifications: 'Whether messages in the channel cause push notifications.',
+  emailNotifications: 'Whether messages in the channel cause email notifications.',
+  wildcardMentionsNotify: 'Whether mentions of all users in the channel notify the user like a personal mention.',
+} as const;
+
+/** Returns the options of a field for a setting that inherits the value of the user's setting. */
+const inherited = (name: keyof typeof SETTING_TEXTS) => ({
+  nullable: true as const,
+  description: `${SETTING_TEXTS[name]} Null: the user's setting applies.`,
+});
 
 export const ChannelSubscription = builder.prismaNode('Subscription', {
   name: 'ChannelSubscription',
@@ -62,12 +69,14 @@ export const ChannelSubscription = builder.prismaNode('Subscription', {
       description: 'The channel.',
       resolve: byKey(channelsById, ({ channelId }) => channelId),
     }),
-    color: t.exposeString('color', { description: COLOR }),
-    isMuted: t.exposeBoolean('isMuted', { description: MUTED }),
-    pinToTop: t.exposeBoolean('pinToTop', { description: PINNED }),
-    desktopNotifications: t.exposeBoolean('desktopNotifications', { nullable: true, description: DESKTOP }),
-    audibleNotifications: t.exposeBoolean('audibleNotifications', { nullable: true, description: AUDIBLE }),
-    wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', { nullable: true, description: WILDCARD }),
+    color: t.exposeString('color', { description: SETTING_TEXTS.color }),
+    isMuted: t.exposeBoolean('isMuted', { description: SETTING_TEXTS.isMuted }),
+    pinToTop: t.exposeBoolean('pinToTop', { description: SETTING_TEXTS.pinToTop }),
+    desktopNotifications: t.exposeBoolean('desktopNotifications', inherited('desktopNotifications')),
+    audibleNotifications: t.exposeBoolean('audibleNotifications', inherited('audibleNotifications')),
+    pushNotifications: t.exposeBoolean('pushNotifications', inherited('pushNotifications')),
+    emailNotifications: t.exposeBoolean('emailNotifications', inherited('emailNotifications')),
+    wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', inherited('wildcardMentionsNotify')),
   }),
 });
 
@@ -77,7 +86,10 @@ nodeByText('ChannelSubscription', async (ctx, text) => {
   return isOwn ? ownSubscriptions(ctx).load(Number(channelId)) : null;
 });
 
-/** Returns whether the viewer can subscribe to the channel. This requires content access. */
+/**
+ * Returns whether the viewer can subscribe to the channel: whether they can read its messages. True if they are already
+ * subscribed.
+ */
 async function maySubscribe(ctx: GraphQLContext, channel: ChannelRow): Promise<boolean> {
   const isSubscribed = (await ownSubscriptions(ctx).load(channel.id)) !== null;
   return readsChannel(await viewerAsActor(ctx), channel, isSubscribed);
@@ -179,7 +191,7 @@ const ChannelSubscriptionConnection = builder.connectionObject(
 );
 
 const SubscriptionOrder = orderInput<SubscriptionField>('ChannelSubscription', 'subscriptions', {
-  CHANNEL_ID: { value: 'channelId', description: 'Id of the channel, which is creation order.' },
+  CHANNEL_ID: { value: 'channelId', description: 'Id of the channel: the order in which channels were created.' },
   CHANNEL_NAME: { value: 'channelName', description: 'Name of the channel, case-insensitive.' },
 });
 

@@ -120,6 +120,7 @@ async function showToNewcomers(
   const channels = [...joined.keys()];
   const countOf = await countSubscribers(
     tx,
+    organization.id,
     channels.map(({ id }) => id),
   );
   const activityOf = await readActivity(tx, organization, channels, now);
@@ -160,7 +161,10 @@ async function emitAdded(
   saved: readonly Subscription[],
 ): Promise<void> {
   const ids = channels.map(({ id }) => id);
-  const [groups, listOf] = [await systemGroups(tx, organization.id), await readSubscribers(tx, ids, now)];
+  const [groups, listOf] = [
+    await systemGroups(tx, organization.id),
+    await readSubscribers(tx, organization.id, ids, now),
+  ];
   const activityOf = await readActivity(tx, organization, channels, now);
   const facts = channels.map((channel) => {
     const [list, activity] = [listOf(channel.id), activityOf(channel.id)];
@@ -208,11 +212,12 @@ async function beginPeriods(
       WHERE p.realm_id = ${organizationId} AND p.user_id = former.user_id AND p.channel_id = former.channel_id
         AND p.began_event_id = former.last_began
         AND NOT EXISTS (
-          SELECT FROM message m WHERE m.channel_id = former.channel_id AND m.id > former.ended_message_id OFFSET 0)
+          SELECT FROM message m
+          WHERE m.realm_id = ${organizationId} AND m.channel_id = former.channel_id AND m.id > former.ended_message_id OFFSET 0)
         AND NOT EXISTS (
           SELECT FROM message m
-          WHERE m.sent_channel_id = former.channel_id AND m.channel_id <> m.sent_channel_id
-            AND m.id > former.ended_message_id OFFSET 0)
+          WHERE m.realm_id = ${organizationId} AND m.sent_channel_id = former.channel_id
+            AND m.channel_id <> m.sent_channel_id AND m.id > former.ended_message_id OFFSET 0)
         AND NOT EXISTS (
           SELECT FROM deleted_message d WHERE d.realm_id = ${organizationId} AND d.id > former.ended_message_id OFFSET 0)
         AND NOT EXISTS (

@@ -7,7 +7,7 @@ import { ConflictError, NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 
 /** The columns of a user that must be read to subscribe or unsubscribe the user. */
-export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId'> & Memberships;
+export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId' | 'botType'> & Memberships;
 
 /** Users by id, or by an email address that the viewer can see. */
 export type Principals = readonly (number | string)[];
@@ -16,7 +16,7 @@ export type Principals = readonly (number | string)[];
  * Returns the users whose subscriptions a request changes, ascending by id. Returns the viewer if `principals` is absent or
  * empty.
  *
- * @param parameter Parameter with the users.
+ * @param parameter Name of the parameter with the users, for errors.
  * @throws NotFoundError if a user does not exist, or has an email address that the viewer cannot see.
  * @throws ConflictError if a user is deactivated.
  */
@@ -34,7 +34,13 @@ export function accessPrincipals(
 /** Row id that no user has. */
 const NO_USER = 0;
 
-/** Returns the users with these ids or email addresses, ascending by id. Throws the errors of `accessPrincipals`. */
+/**
+ * Returns the users with these ids or email addresses, ascending by id.
+ *
+ * @param parameter Name of the parameter with the users, for errors.
+ * @throws NotFoundError if a user does not exist, or has an email address that the viewer cannot see.
+ * @throws ConflictError if a user is deactivated.
+ */
 export async function accessUsers(
   tx: Tx,
   { organizationId, viewer }: Ctx,
@@ -45,7 +51,7 @@ export async function accessUsers(
   const byAddress = await userIdsByAddress(tx, viewer, addresses);
   const ids = principals.map((one) => (typeof one === 'number' ? one : (byAddress.get(one) ?? NO_USER)));
   const rows = await tx.$queryRaw<(Subject & { isActive: boolean })[]>`
-    SELECT id, role, joined_at AS "joinedAt", settings, bot_owner_id AS "botOwnerId", is_active AS "isActive",
+    SELECT id, role, joined_at AS "joinedAt", settings, bot_owner_id AS "botOwnerId", bot_type AS "botType", is_active AS "isActive",
            group_ids AS "groupIds", full_member_group_ids AS "fullMemberGroupIds"
     FROM user_account
     WHERE realm_id = ${organizationId} AND NOT is_system AND id = ANY(${[...new Set(ids)].filter(isRowId)}) ORDER BY id`;

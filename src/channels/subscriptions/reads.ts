@@ -4,7 +4,7 @@ import { Prisma, type Subscription } from '../../generated/prisma/client.ts';
 import { accessUser } from '../../people/users.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { fieldsOf } from '../../platform/db/columns.ts';
-import { inOrder, isWithin, type Keyset, NAME_KEY } from '../../platform/db/keyset.ts';
+import { inOrder, isWithin, type Keyset, type SortColumn } from '../../platform/db/keyset.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { accessChannel, visibleTo } from '../access.ts';
 import { readWholeSubscribers } from '../subscribers.ts';
@@ -18,7 +18,7 @@ import { toPeopledChannels } from '../wire-channels.ts';
  */
 export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   await accessChannel(ctx, channelId);
-  const listOf = await readWholeSubscribers(ctx.work.db, [channelId]);
+  const listOf = await readWholeSubscribers(ctx.work.db, ctx.organizationId, [channelId]);
   return listOf(channelId).subscribers;
 }
 
@@ -86,9 +86,9 @@ export type ListedSubscription = Subscription & { readonly channelName: string }
 
 const SUBSCRIPTION = fieldsOf('s', 'Subscription');
 const CHANNEL_ID = Prisma.sql`s.channel_id`;
-const KEYS: Readonly<Record<SubscriptionField, Prisma.Sql>> = {
-  channelId: CHANNEL_ID,
-  channelName: Prisma.sql`c.sort_name`,
+const COLUMNS: Readonly<Record<SubscriptionField, SortColumn>> = {
+  channelId: { key: CHANNEL_ID },
+  channelName: { key: Prisma.sql`c.sort_name`, name: Prisma.sql`c.name` },
 };
 
 const ownSubscriptions = ({ viewer }: Ctx, includeArchived: boolean): Prisma.Sql => Prisma.sql`
@@ -105,8 +105,8 @@ export const readSubscriptionPage = (
     ctx.work.db,
     Prisma.sql`
       SELECT ${SUBSCRIPTION}, c.name AS "channelName" FROM ${ownSubscriptions(ctx, includeArchived)}
-        AND ${isWithin(page, KEYS[field], CHANNEL_ID, NAME_KEY)}
-      ORDER BY ${inOrder(page, KEYS[field], CHANNEL_ID)} LIMIT ${page.limit}::bigint`,
+        AND ${isWithin(page, COLUMNS[field], CHANNEL_ID)}
+      ORDER BY ${inOrder(page, COLUMNS[field], CHANNEL_ID)} LIMIT ${page.limit}::bigint`,
   );
 
 /** Returns the number of the viewer's subscriptions. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
+import { MAX_BULK_NEW_SUBSCRIPTION_MESSAGES } from '../../platform/limits.ts';
 import { creationParams, flag, streamId, toOptions } from '../rest.ts';
 import { type ChannelOutcome, editSubscriptions, type SubscribeOutcome, subscribe, unsubscribe } from '../subscribe.ts';
 import { wireSubscription } from '../wire.ts';
@@ -53,18 +54,31 @@ export const postSubscriptions = endpoint({
       'Whether the request fails if you cannot subscribe to one of the channels. false skips such channels.',
       true,
     ),
-    announce: flag('Accepted but ignored: announcements are not implemented yet.', false),
     ...creationParams,
-    send_new_subscription_messages: flag('Accepted but ignored: these messages are not implemented yet.', true),
+    send_new_subscription_messages: flag(
+      `Whether the notification bot sends a direct message to each person whom you subscribe to an existing channel. If you ` +
+        `subscribe more than ${MAX_BULK_NEW_SUBSCRIPTION_MESSAGES} users, none is sent.`,
+      true,
+    ),
   },
-  reply: { ...subscribedReply, unauthorized: z.array(z.string()).optional() },
-  async handle(ctx, { subscriptions, principals, authorization_errors_fatal, ...values }) {
+  reply: {
+    ...subscribedReply,
+    unauthorized: z.array(z.string()).optional(),
+    new_subscription_messages_sent: z.boolean().optional(),
+  },
+  async handle(ctx, given) {
+    const { subscriptions, principals, authorization_errors_fatal, send_new_subscription_messages, ...values } = given;
     const outcome = await subscribe(ctx, subscriptions, {
       principals,
       isFatal: authorization_errors_fatal,
       creation: toOptions(values),
+      sendsMessages: send_new_subscription_messages,
     });
-    return { ...toSubscribed(outcome), ...(!authorization_errors_fatal && { unauthorized: outcome.unauthorized }) };
+    return {
+      ...toSubscribed(outcome),
+      ...(!authorization_errors_fatal && { unauthorized: outcome.unauthorized }),
+      ...(send_new_subscription_messages && { new_subscription_messages_sent: outcome.hasSentMessages }),
+    };
   },
 });
 
