@@ -13,10 +13,13 @@ export interface ProjectedUser {
   readonly user: UserSnapshot;
 }
 
-/** Event projection of a user, for events that contain only the user's id. */
+/**
+ * Event projection (the fields that an event alone provides) of a user, for events that contain only the user's id: `id` and
+ * `databaseId`.
+ */
 export const userReference = referenceProjection('User');
 
-/** Event projection of a user, for events that contain the user's id and name. */
+/** Event projection of a user, for events that contain the user's id and name: `id`, `databaseId` and full name. */
 export const namedUser = new EventProjection<Pick<UserSnapshot, 'id' | 'fullName'>>(
   'User',
   { idOf: ({ id }) => id },
@@ -46,13 +49,15 @@ const whole = {
 
 const identity = { idOf: ({ user }: ProjectedUser) => user.id };
 
-/** Event projection of a user, for events that contain the whole user. */
+/**
+ * Event projection of a user, for events that contain the whole user: all fields except email addresses, status and profile.
+ */
 export const userProjection = new EventProjection<ProjectedUser>('User', identity, whole);
 
-/** Event projection of a new user, whose profile is empty. */
+/** Event projection of a new user: the fields of `userProjection`, and an empty profile. */
 export const newUser = new EventProjection<ProjectedUser>('User', identity, { ...whole, profileData: () => [] });
 
-/** Event projections of a changed user, by the changed property. */
+/** Event projections of a changed user, by the changed property: the user's ids, and the fields that show the property. */
 const changes = changeProjections<ProjectedChange>('User', ({ person }) => person.user_id, {
   full_name: { fullName: ({ person }) => person.full_name },
   role: { role: ({ person }) => person.role },
@@ -68,12 +73,12 @@ const changes = changeProjections<ProjectedChange>('User', ({ person }) => perso
   },
 });
 
-/** Returns the event projection of a changed user. */
+/** Returns the event projection of a changed user: the user's ids, and the fields that show the changed property. */
 export const changedUser = ({ facts }: { readonly facts: ProjectedChange }): EventProjection<ProjectedChange> =>
   changes(propertyOf(facts.person));
 
 const bySetting = settingProjections('UserSettings', Object.keys(withEffect(USER_SETTINGS)));
 
-/** Returns the event projection of the viewer's settings. It contains only the setting that changed. */
+/** Returns the event projection of the viewer's settings: the setting that changed. */
 export const changedSetting = ({ facts }: { readonly facts: ProjectedSetting }): EventProjection<ProjectedSetting> =>
   bySetting(facts.property);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { apiEmail } from '../access/address.ts';
 import type { UserSettingName } from '../access/user-settings.ts';
+import type { AuditEntry } from '../events/audit.ts';
 import { defineEvent, type Effect } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import { documentEvent } from '../events/wire.ts';
@@ -24,6 +25,10 @@ export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ per
     person: toWireUser(person, { id: OTHER_VIEWER_ID, role }, { clientGravatar, profileData: {} }),
   }),
   facts: ({ person }) => ({ user: person }),
+  audit: ({ id, role, botType, botOwnerId }) => ({
+    ...{ action: 'user_created', objectType: 'user', objectId: id },
+    changes: { role: { new: role }, ...(botType !== null && { bot_owner_id: { new: botOwnerId } }) },
+  }),
 });
 
 /** One change of a user, as clients receive it. The type of the change determines the properties. */
@@ -92,7 +97,11 @@ interface RoleChange {
   readonly newRole: number;
 }
 
-const userUpdated = defineEvent('realm_user', 'update', (update: UserUpdate) => update, {
+/** Values of a user before a change, for the audit log. */
+type Former = Pick<User, 'botOwnerId'>;
+
+const userUpdated = defineEvent('realm_user', 'update', (update: UserUpdate, _former?: Former) => update, {
+  audit: auditedChange,
   render: (update, view) => {
     const person = 'person' in update ? update.person : changeFor(update, view);
     return person === null ? null : { type: 'realm_user', op: 'update', person };
@@ -108,6 +117,28 @@ const userUpdated = defineEvent('realm_user', 'update', (update: UserUpdate) => 
       : undefined;
   },
 });
+
+/** Returns the entry of the audit log for a change. Undefined if the change is a consequence of another one. */
+function auditedChange(update: UserUpdate, former?: Former): AuditEntry | undefined {
+  if ('after' in update) {
+    if (update.shown !== 'avatar_url' || update.before.avatarVersion === update.after.avatarVersion) return undefined;
+    const { id } = update.after;
+    return { action: 'user_avatar_changed', objectType: 'user', objectId: id, ownerId: id };
+  }
+  const { person, old_role } = update;
+  const object = { objectType: 'user', objectId: person.user_id } as const;
+  if ('full_name' in person) return { action: 'user_renamed', ...object, ownerId: person.user_id };
+  if ('role' in person)
+    return { action: 'user_role_changed', ...object, changes: { role: { old: old_role, new: person.role } } };
+  if ('is_active' in person) return { action: person.is_active ? 'user_reactivated' : 'user_deactivated', ...object };
+  if ('bot_owner_id' in person) {
+    const changes = { bot_owner_id: { old: former?.botOwnerId, new: person.bot_owner_id } };
+    return { action: 'bot_owner_changed', ...object, changes };
+  }
+  if (!('custom_profile_field' in person)) return undefined;
+  const changes = { custom_profile_field_id: { new: person.custom_profile_field.id } };
+  return { action: 'user_profile_changed', ...object, ownerId: person.user_id, changes };
+}
 
 /** Returns the change as the viewer sees it. Null if nothing changed for the viewer. */
 function changeFor(update: Exclude<UserUpdate, { person: unknown }>, view: EventView): PersonChange | null {
@@ -142,8 +173,8 @@ export const userRoleChanged = (userId: number, { oldRole, newRole }: RoleChange
 export const userActivityChanged = (userId: number, isActive: boolean) =>
   userUpdated({ person: { user_id: userId, is_active: isActive } });
 
-export const botOwnerChanged = (botId: number, ownerId: number) =>
-  userUpdated({ person: { user_id: botId, bot_owner_id: ownerId } });
+export const botOwnerChanged = (bot: Pick<User, 'id' | 'botOwnerId'>, ownerId: number) =>
+  userUpdated({ person: { user_id: bot.id, bot_owner_id: ownerId } }, bot);
 
 /** Creates the two events of the first login of an imported or API-created user. */
 export const stubLoggedIn = (userId: number, joinedAt: Date) => [

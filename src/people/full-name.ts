@@ -3,7 +3,7 @@ import { MAX_FULL_NAME_LENGTH } from '../platform/limits.ts';
 import { unreadableAt } from '../platform/names.ts';
 import { lengthOf } from '../platform/text.ts';
 
-/** Characters that would end or change a mention in a message. */
+/** Matches characters that would end or change a mention in a message. */
 const FORBIDDEN = /[*`\\>"@\p{Cc}\p{Cs}]/u;
 
 /** Name of the parameter with the full name, in every request that has one. */

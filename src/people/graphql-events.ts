@@ -1,10 +1,18 @@
 import { USER_SETTINGS } from '../access/user-settings.ts';
 import { builder } from '../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../api/graphql/schema/event-types.ts';
+import {
+  EventInterface,
+  type EventSource,
+  eventType,
+  ORGANIZATION_PERMISSIONS,
+  type Outdated,
+  outdatedOf,
+  outdatedRoot,
+} from '../api/graphql/schema/event-types.ts';
 import { settingEnum, shownSetting } from '../api/graphql/schema/setting-fields.ts';
 import type { ProjectedSetting } from '../platform/setting.ts';
-import { changedSetting, changedUser, newUser } from './event-projections.ts';
+import { changedSetting, changedUser, newUser, userReference } from './event-projections.ts';
 import { type PersonChange, type PersonProperty, type ProjectedChange, propertyOf } from './events.ts';
 import {
   API_ADDRESS,
@@ -18,6 +26,17 @@ import {
   User,
   UserSettings,
 } from './graphql.ts';
+
+builder.interfaceField(EventInterface, 'actor', (t) =>
+  t.field({
+    type: User,
+    nullable: true,
+    description:
+      'User who made the change. Null if the service, the operator of the server or a person who was not signed in made it, for ' +
+      'new messages (see their sender), for events that an earlier version logged, and if the viewer cannot see the user.',
+    ...projectedFromEvent(userReference, ({ actorId }: EventSource) => actorId, { atMost: 1 }),
+  }),
+);
 
 export const UserSetting = builder.enumType('UserSetting', {
   description: 'A setting of a user, named as in `UserSettings`.',
@@ -57,8 +76,15 @@ eventType<WireSettingUpdate, ProjectedSetting>(
       resolve: ({ event }) => event.language_name ?? null,
     }),
   }),
-  { description: 'A setting of the viewer changed.' },
+  {
+    description: 'A setting of the viewer changed.',
+    // All drafts are deleted when their synchronization is turned on or off.
+    outdates: ({ event }) => (event.property === 'enable_drafts_synchronization' ? [outdatedRoot('drafts')] : []),
+  },
 );
+
+/** Lists of `Query` that contain the names of users. */
+const NAMES = ['users', 'suggestions'];
 
 eventType(
   'realm_user',
@@ -67,7 +93,7 @@ eventType(
   (t) => ({
     user: t.field({ type: User, nullable: true, description: 'The new user.', ...projectedFromEvent(newUser) }),
   }),
-  { description: 'A person or a bot was added to the organization.' },
+  { description: 'A person or a bot was added to the organization.', outdates: NAMES },
 );
 
 const PROPERTIES: Readonly<Record<PersonProperty, readonly [name: string, description: string]>> = {
@@ -94,6 +120,16 @@ const UserProperty = builder.enumType('UserProperty', {
   ) as Record<string, { readonly value: PersonProperty }>,
 });
 
+/** Fields of a user that the event of their change may not contain. */
+const OF_USER = ['profileData', 'timezone', 'deliveryEmail', 'botOwner'];
+
+/** Other fields that are outdated by the change of a property. Members and permissions of groups depend on roles. */
+const OUTDATED_BY: { readonly [P in PersonProperty]?: readonly Outdated[] } = {
+  full_name: [outdatedRoot(...NAMES)],
+  is_active: [outdatedRoot(...NAMES, 'user', 'userGroups', 'userGroup')],
+  role: [outdatedRoot(...NAMES, 'user', 'userGroups', 'userGroup'), ORGANIZATION_PERMISSIONS],
+};
+
 eventType<{ person: PersonChange }, ProjectedChange>(
   'realm_user',
   'update',
@@ -111,5 +147,11 @@ eventType<{ person: PersonChange }, ProjectedChange>(
       resolve: ({ event }) => propertyOf(event.person),
     }),
   }),
-  { description: 'A property of a user changed.' },
+  {
+    description: 'A property of a user changed.',
+    outdates: ({ event: { person } }) => [
+      ...outdatedOf('User', [person.user_id], OF_USER),
+      ...(OUTDATED_BY[propertyOf(person)] ?? []),
+    ],
+  },
 );

@@ -18,7 +18,7 @@ import type { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
 import { mentionNames, usersById } from './loaders.ts';
-import { listedUsers, USER_ID, type UserField, type UserFilter, userKey } from './user-pages.ts';
+import { listedUsers, USER_COLUMNS, USER_ID, type UserField, type UserFilter } from './user-pages.ts';
 import { accessUserBy, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 import type { ValueEntry } from './wire-profile-fields.ts';
@@ -57,7 +57,7 @@ export const FULL_NAME = 'Full name, at most 100 characters.';
 export const ROLE = 'Role of the user.';
 const IS_BOT = 'Whether the user is a bot.';
 const BOT_TYPE = 'Type of the bot. Null for a person.';
-export const BOT_OWNER = 'Owner of the bot. Null for a person, and for a bot without an owner.';
+export const BOT_OWNER = 'Owner of the bot. Null for a person, or for a bot without an owner.';
 export const TIMEZONE = 'Time zone, as an IANA identifier. Empty if it is not set.';
 export const API_ADDRESS =
   'Email address for the API: the real one if all users can see it, otherwise a generated one.';
@@ -172,14 +172,17 @@ export const UserConnection = builder.connectionObject({ type: User, name: 'User
 /** Sort order of lists of users. */
 export const UserOrder = orderInput<UserField>('User', 'users', {
   ID: { value: 'id', description: 'Order in which the accounts were created.' },
-  FULL_NAME: { value: 'fullName', description: 'Full name, case-insensitive.' },
+  FULL_NAME: {
+    value: 'fullName',
+    description: 'Full name, ignoring case. Accents are compared only if names are equal otherwise.',
+  },
   JOINED_AT: { value: 'joinedAt', description: 'Time at which the user joined.' },
 });
 
 export const SORTED = 'Sort order.';
 export const NAME_CONTAINS =
-  'Only users whose full name contains this text. Each word of the text can also be the beginning of a word ' +
-  'of the name, in any order. Ignores case and accents.';
+  'Only users whose full name contains this text. A name also matches if each word of the text begins a word ' +
+  'of the name, in any order. Case and accents are ignored.';
 export const ONLY_ROLE = 'Only users with this role. Absent: all.';
 
 /** Default sort order of lists of users. */
@@ -203,11 +206,11 @@ export function sortedUsers(list: string, { orderBy, ...args }: UserListArgument
 }
 
 /** Loads the users of a page, in one batch with the users of other pages. Leaves out users who no longer exist. */
-export const usersAt = (ctx: GraphQLContext, { places }: SortedPage) =>
+export const usersAt = (ctx: GraphQLContext, { rowKeys }: SortedPage) =>
   nodesOf(
     ctx,
     'User',
-    places.map(({ id }) => id),
+    rowKeys.map(({ id }) => id),
   );
 
 builder.queryField('users', (t) =>
@@ -252,7 +255,7 @@ export function usersPage({ list, filter, args, ctx, info }: UserPageOptions) {
   const { organizationId, viewer } = signedIn(ctx);
   const { sorted, page } = sortedUsers(list, args);
   const rows = listedUsers(organizationId, filter);
-  const column = { key: userKey(page) };
+  const column = USER_COLUMNS[page.field];
   return sortedPageOf('User', { ...sorted, rows, column, id: USER_ID, where: visibleTo(viewer), ctx, info });
 }
 
@@ -296,11 +299,11 @@ interface Settled {
 export const UserSettings = builder.objectRef<Settled>('UserSettings');
 
 builder.node(UserSettings, {
-  // Global ids accept texts, too.
+  // The cast is safe: global ids can also contain texts.
   id: { resolve: ({ id }) => id as number },
   description:
-    "Settings of a user, visible only to that user, or the organization's defaults for new users. Initial values are those " +
-    'defaults, or the defaults stated here.',
+    "Settings of a user, visible only to that user, or the organization's defaults for new users. The settings of a new " +
+    'user have the values of the organization or, if it has not set one, the defaults stated here.',
   fields: (t) => ({
     ...settingFields<Settled>(t, USER_SETTINGS, (user, name) => userSetting(user, name as UserSettingName)),
     sendPrivateTypingNotifications: t.boolean({

@@ -24,7 +24,7 @@ export const mentionNames = forEverybody<number, string>(async (db, organization
   const rows = await db.$queryRaw<{ id: number; name: string }[]>`
     SELECT u.id, u.full_name || CASE WHEN EXISTS (
         SELECT FROM user_account other
-        WHERE other.realm_id = u.realm_id AND lower(other.full_name) = lower(u.full_name) AND other.id <> u.id
+        WHERE other.realm_id = ${organizationId} AND lower(other.full_name) = lower(u.full_name) AND other.id <> u.id
       ) THEN '|' || u.id ELSE '' END AS name
     FROM user_account u WHERE u.realm_id = ${organizationId} AND u.id = ANY(${[...ids]}::int[])`;
   const byId = new Map(rows.map(({ id, name }) => [id, name]));

@@ -6,9 +6,11 @@ import {
   withEdited,
 } from '../access/user-settings.ts';
 import { everyone, users } from '../events/audience.ts';
+import { auditChanges } from '../events/audit.ts';
 import type { Emit } from '../events/log.ts';
 import type { User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
+import { eraseMissedMail } from '../platform/mail/outbox.ts';
 import { type SettingValue, storedAfter } from '../platform/setting.ts';
 import { emailVisibilityChanged, userSettingUpdated, userTimeZoneChanged } from './events.ts';
 import { presenceSwitched } from './presence/service.ts';
@@ -19,7 +21,7 @@ import { userStatusSet } from './status-events.ts';
  *
  * @param values Values as they are stored.
  * @param isOwn Whether the user changes their own settings. For each setting, it is recorded whether the user has changed it
- *   themselves.
+ *   themselves. `isErasure`: whether the settings are erased with the user. The audit log must then not contain them.
  * @returns The user after the change.
  */
 export async function writeSettings(
@@ -27,7 +29,7 @@ export async function writeSettings(
   emit: Emit,
   before: User,
   values: Partial<Record<UserSettingName, SettingValue>>,
-  { now, isOwn }: { now: Date; isOwn: boolean },
+  { now, isOwn, isErasure = false }: { now: Date; isOwn: boolean; isErasure?: boolean },
 ): Promise<User> {
   const stored = storedAfter(USER_SETTINGS, before.settings, values);
   const changed = USER_SETTING_NAMES.filter(
@@ -40,12 +42,30 @@ export async function writeSettings(
     where: { organizationId_id: { organizationId: before.organizationId, id: before.id } },
     data: { settings },
   });
+  const valuesOf = (user: Pick<User, 'settings'>) =>
+    Object.fromEntries(changed.map((name) => [name, userSetting(user, name)]));
+  if (!isErasure) {
+    emit.audit({
+      ...{ action: 'user_settings_changed', objectType: 'user', objectId: before.id, ownerId: before.id },
+      changes: auditChanges(valuesOf(before), valuesOf(after)),
+    });
+  }
   for (const name of changed) emit(userSettingUpdated(name, userSetting(after, name)), users([before.id]));
   for (const name of changed) await EFFECTS[name]?.(tx, emit, { before, after, now });
   return after;
 }
 
 type Effect = (tx: Tx, emit: Emit, change: { before: User; after: User; now: Date }) => Promise<void>;
+
+/**
+ * Deletes queued emails about missed messages once a setting that causes such emails is turned off. They can be of another reason,
+ * but most are sent within seconds. Notifications that wait are checked again before they are in an email.
+ */
+const eraseQueuedEmails =
+  (name: UserSettingName): Effect =>
+  async (tx, _emit, { after }) => {
+    if (userSetting(after, name) === false) await eraseMissedMail(tx, after);
+  };
 
 /** Effects of changed settings beyond the setting itself, by setting name. */
 const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
@@ -65,4 +85,7 @@ const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
   async enable_drafts_synchronization(tx, _emit, { before: { organizationId, id } }) {
     await tx.draft.deleteMany({ where: { organizationId, authorId: id } });
   },
+  enable_offline_email_notifications: eraseQueuedEmails('enable_offline_email_notifications'),
+  enable_followed_topic_email_notifications: eraseQueuedEmails('enable_followed_topic_email_notifications'),
+  enable_stream_email_notifications: eraseQueuedEmails('enable_stream_email_notifications'),
 };

@@ -21,7 +21,7 @@ const CHANGED_BY = ['realm_user', 'custom_profile_fields'];
 const OTHER_VIEWER_ID = 0;
 const BYTES_OF_PLACE = 100;
 
-/** State group with all users of the organization, and data about the viewer. */
+/** State group (a part of the response of `POST /register`) with all users of the organization, and data about the viewer. */
 export const usersState: StateGroup = {
   name: 'realm_user',
   async read(snapshot) {
@@ -50,7 +50,10 @@ interface People {
   readonly systemBots: JsonBytes;
 }
 
-/** Maximum number of users in a batch. Reading a batch takes a few milliseconds, and so does serializing it. */
+/**
+ * Maximum number of users in a batch. Further users are in the next batch. Reading a batch takes a few milliseconds, and so
+ * does serializing it.
+ */
 const USERS_AT_ONCE = 250;
 
 /**
@@ -179,7 +182,7 @@ function caller({ app, viewer, groups }: Snapshot) {
   };
 }
 
-/** State group with the viewer's own settings. */
+/** State group (a part of the response of `POST /register`) with the viewer's own settings. */
 export const userSettingsState: StateGroup = {
   name: 'user_settings',
   async read({ viewer: { user } }) {

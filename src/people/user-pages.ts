@@ -1,5 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { inOrder, isWithin, type Keyset } from '../platform/db/keyset.ts';
+import { cursorKey, inOrder, isWithin, type Keyset, type SortColumn } from '../platform/db/keyset.ts';
 import { isNamed } from '../platform/db/named.ts';
 import type { ListedRows } from '../platform/db/places.ts';
 
@@ -14,21 +14,21 @@ export interface UserPage extends Keyset {
 /** The column `id` of `user_account AS u`. */
 export const USER_ID = Prisma.sql`u.id`;
 const NAME = { name: Prisma.sql`u.full_name`, words: Prisma.sql`u.name_words` };
-/** Sort key of each field, as SQL over `user_account AS u`. Times are in milliseconds, the resolution of JavaScript dates. */
-const KEYS: Readonly<Record<UserField, Prisma.Sql>> = {
-  id: USER_ID,
-  fullName: Prisma.sql`lower(u.full_name)`,
-  joinedAt: Prisma.sql`milliseconds(u.joined_at)`,
+/** Sort column of each field in `user_account AS u`. Times are in milliseconds, the resolution of JavaScript dates. */
+export const USER_COLUMNS: Readonly<Record<UserField, SortColumn>> = {
+  id: { key: USER_ID },
+  fullName: { key: Prisma.sql`u.sort_name`, name: NAME.name },
+  joinedAt: { key: Prisma.sql`milliseconds(u.joined_at)` },
 };
 
-/** Returns the SQL expression for the sort key of a user in `user_account AS u`. */
-export const userKey = ({ field }: Pick<UserPage, 'field'>): Prisma.Sql => KEYS[field];
+/** Returns the SQL expression of the value that cursors contain for a user in `user_account AS u`. */
+export const userKey = ({ field }: Pick<UserPage, 'field'>): Prisma.Sql => cursorKey(USER_COLUMNS[field]);
 
 /** Returns the SQL condition that a user in `user_account AS u` is within a page. */
-export const isUserWithin = (page: UserPage): Prisma.Sql => isWithin(page, userKey(page), USER_ID);
+export const isUserWithin = (page: UserPage): Prisma.Sql => isWithin(page, USER_COLUMNS[page.field], USER_ID);
 
 /** Returns the SQL expressions for ORDER BY that sort the users of a page. */
-export const usersInOrder = (page: UserPage): Prisma.Sql => inOrder(page, userKey(page), USER_ID);
+export const usersInOrder = (page: UserPage): Prisma.Sql => inOrder(page, USER_COLUMNS[page.field], USER_ID);
 
 /** Filter of a list of users. Absent properties match all users. */
 export interface UserFilter {
@@ -37,7 +37,10 @@ export interface UserFilter {
   readonly isActive?: boolean | null | undefined;
   /** Id of a user. If set, the filter matches only the bots that this user owns. */
   readonly botOwnerId?: number | undefined;
-  /** Text that the full name must contain, as for `nameFilter`. */
+  /**
+   * Text that the full name must contain, ignoring case and accents. A name also matches if each word of the text begins a word
+   * of the name, in any order.
+   */
   readonly nameContains?: string | null | undefined;
 }
 

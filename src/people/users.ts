@@ -51,13 +51,17 @@ export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> 
 /** Id or email address of a user. */
 export type UserKey = { readonly id: number } | { readonly email: string };
 
-/** Returns a user by id or email address. Throws the errors of `accessUser` and `accessUserByEmail`. */
+/**
+ * Returns a user by id or email address.
+ *
+ * @throws NotFoundError if there is no such user. An address that the viewer cannot see matches no user.
+ */
 export const accessUserBy = (ctx: Ctx, key: UserKey): Promise<User> =>
   'id' in key ? accessUser(ctx, key.id) : accessUserByEmail(ctx, key.email);
 
 /**
  * Finds the user with this real address, ignoring case. For signing in: there is no viewer yet, so the visibility of the
- * address is ignored. Always runs two queries, also for an unknown address, so that the time does not reveal which addresses
+ * address is ignored. Always runs two queries, even for an unknown address, so that the time does not reveal which addresses
  * exist.
  */
 export async function findUserByEmail(db: Tx, organizationId: number, email: string): Promise<User | null> {

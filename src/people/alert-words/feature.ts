@@ -4,7 +4,10 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { deleteAlertWords, getAlertWords, postAlertWords } from './rest.ts';
 import { readAlertWords } from './service.ts';
 
-/** State group with the viewer's alert words, in the order in which they were added. */
+/**
+ * State group (a part of the response of `POST /register`) with the viewer's alert words, in the order in which they were
+ * added.
+ */
 const alertWordsState: StateGroup = {
   name: 'alert_words',
   async read({ viewer, db }) {

@@ -47,5 +47,5 @@ eventType<{ alert_words: readonly string[] }>(
       resolve: ({ event }) => [...event.alert_words],
     }),
   }),
-  { description: "The viewer's alert words changed." },
+  { description: "The viewer's alert words changed.", outdates: ['alertWords'] },
 );

@@ -13,7 +13,7 @@ export interface Receivers {
  */
 const BEFORE = ' \n(".,\';[*`>';
 const AFTER = " \n)?:.,';]!*`";
-/** All characters of `BEFORE` and `AFTER`. */
+/** Matches the characters of `BEFORE` and `AFTER`. */
 const SEPARATORS = /[ \n()"'?:.,;[\]!*`>]/;
 
 /**
@@ -43,19 +43,20 @@ export async function alertedUserIds(
   const heads = [...new Set(['', ...lowered.split(SEPARATORS)])];
   const rows = await db.$queryRaw<{ user_id: number; word: string }[]>`
     SELECT a.user_id, a.word FROM alert_word a
-    WHERE a.realm_id = ${organization.id} AND a.head = ANY(${heads}::text[]) AND ${receives(among)}`;
+    WHERE a.realm_id = ${organization.id} AND a.head = ANY(${heads}::text[]) AND ${receives(organization.id, among)}`;
   const words = new Set(rows.map(({ word }) => word.toLowerCase()));
   const contained = new Set([...words].filter((word) => containsWord(lowered, word)));
   return [...new Set(rows.filter(({ word }) => contained.has(word.toLowerCase())).map(({ user_id }) => user_id))];
 }
 
-function receives(among: Receivers | null): Prisma.Sql {
+function receives(organizationId: number, among: Receivers | null): Prisma.Sql {
   if (among === null) return Prisma.sql`true`;
   const { userIds, channelId } = among;
   const isListed = Prisma.sql`a.user_id = ANY(${[...userIds]}::int[])`;
   if (channelId === null) return isListed;
   return Prisma.sql`(${isListed} OR EXISTS (
-    SELECT FROM subscription s WHERE s.realm_id = a.realm_id AND s.user_id = a.user_id AND s.channel_id = ${channelId} AND s.active))`;
+    SELECT FROM subscription s
+    WHERE s.realm_id = ${organizationId} AND s.user_id = a.user_id AND s.channel_id = ${channelId} AND s.active))`;
 }
 
 /** Returns whether the word occurs in the content by itself, not as a part of a longer word. Both are in lower case. */

@@ -8,7 +8,7 @@ import { lockUser } from '../locks.ts';
 import { alertWordsChanged } from './events.ts';
 import { deleteAlertWords, insertAlertWords } from './queries.ts';
 
-/** Maximum length of an alert word, in code points. */
+/** Maximum length of an alert word, in code points. Longer words are refused with `ValidationError`. */
 const MAX_WORD_LENGTH = 100;
 
 /** Returns the viewer's alert words, in the order in which they were added. */
@@ -16,7 +16,7 @@ export function listAlertWords({ work, viewer }: Ctx): Promise<string[]> {
   return readAlertWords(work.db, viewer);
 }
 
-/** Returns the viewer's alert words like `listAlertWords`, within a snapshot or a transaction. */
+/** Returns the viewer's alert words, in the order in which they were added, as a snapshot or a transaction sees them. */
 export async function readAlertWords(db: Pick<Tx, 'alertWord'>, { organization, id }: Viewer): Promise<string[]> {
   const where = { organizationId: organization.id, userId: id };
   const rows = await db.alertWord.findMany({ where, orderBy: { id: 'asc' }, select: { word: true } });

@@ -6,7 +6,10 @@ import { drawPng } from '../../platform/images/draw.ts';
 export const PIXELS = { small: 100, medium: 500 } as const;
 export type Size = keyof typeof PIXELS;
 
-/** Maximum number of drawn avatars that are kept in memory. Each takes 1 to 15 kB. */
+/**
+ * Maximum number of drawn avatars that are kept in memory. Beyond it, the one used least recently is dropped, and drawn again
+ * when needed. Each takes 1 to 15 kB.
+ */
 const MAX_KEPT = 500;
 const kept = new LRUCache<string, Promise<Uint8Array<ArrayBuffer>>>({ max: MAX_KEPT });
 

@@ -5,7 +5,12 @@ import { countRefusal } from '../../api/rate-limits.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
 import { signInBy } from '../../api/sessions.ts';
 import type { Organization, Prisma, User } from '../../generated/prisma/client.ts';
-import { BadRequestError, NonexistentSubdomainError } from '../../platform/errors.ts';
+import {
+  BadRequestError,
+  InsufficientScopeError,
+  NonexistentSubdomainError,
+  requireScopes,
+} from '../../platform/errors.ts';
 import { type ImageVersion, isSigned, SIGNATURE } from '../avatar-signature.ts';
 import { accessUser, accessUserByEmail } from '../users.ts';
 import { avatarUrl } from '../wire.ts';
@@ -24,7 +29,13 @@ import { hostedImage } from './provider.ts';
 export function addAvatars(web: Web, app: App): void {
   web.get('/avatar/organization', async ({ req }) => {
     const organization = await organizationAt(app, req.header('host'));
-    return drawn(organization?.uuid, 'small', FOR_NOW);
+    if (organization?.iconImageId == null) return drawn(organization?.uuid, 'small', FOR_NOW);
+    const { id: organizationId, iconImageId: id, iconVersion, uuid } = organization;
+    const select = { mediaType: true, reduced: true };
+    const image = await app.db.image.findFirst({ where: { organizationId, id }, select });
+    if (image?.reduced == null) return drawn(uuid, 'small', FOR_NOW);
+    const isCurrent = Number(req.query('v')) === iconVersion;
+    return imageAnswer({ mediaType: image.mediaType, bytes: image.reduced }, isCurrent ? FOR_EVER : FOR_NOW);
   });
   for (const size of ['small', 'medium'] as const) {
     const ending = size === 'medium' ? '/medium' : '';
@@ -67,8 +78,10 @@ async function named(
     const request = await signingIn.catch((error: unknown) => countRefusal(app, incoming, error));
     if (request.viewer === null) return undefined;
     const ctx = signedIn(request);
+    requireScopes(ctx.viewer, 'read');
     return await (/^[0-9]+$/.test(name) ? accessUser(ctx, Number(name)) : accessUserByEmail(ctx, name));
   } catch (error) {
+    if (error instanceof InsufficientScopeError) throw error;
     if (error instanceof NonexistentSubdomainError || error instanceof BadRequestError) return undefined;
     throw error;
   }

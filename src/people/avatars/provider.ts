@@ -33,7 +33,7 @@ const underWay = new Map<string, Promise<HostedImage | undefined>>();
  * @param provider URL as configured. The SHA-256 of the email address is appended to its path.
  * @param pixels Requested size, sent as the query parameter `s` (as in Gravatar's interface).
  * @returns Undefined if the provider has no image, sends anything but an image of at most 1 MiB, or takes over 5 s. Also
- * undefined if 8 other images are being fetched.
+ *   undefined if 8 other images are being fetched.
  */
 export async function hostedImage(provider: string, email: string, pixels: number): Promise<HostedImage | undefined> {
   const url = new URL(provider);

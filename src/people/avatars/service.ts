@@ -1,6 +1,7 @@
 import { type Ctx, chargedAccountOf } from '../../access/context.ts';
 import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
+import { requireHarmlessImage } from '../../access/scanned-uploads.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
@@ -19,13 +20,15 @@ import { lockUser } from '../locks.ts';
  *
  * @param file PNG, JPEG, WebP or GIF, at most 5 MiB.
  * @throws ValidationError if the file is larger.
+ * @throws InfectedFileError if the virus scanner finds malware in it.
  * @throws BadImageError if the file is not a readable image.
  */
-export const readAvatar = ({ work, viewer }: Ctx, file: Uint8Array): Promise<PreparedImage> => {
-  const account = chargedAccountOf(viewer);
-  return runOutsideTransaction(work, 'avatar', () =>
-    prepareAvatar(file, { account, limitMib: MAX_FILE_SIZES_MIB.avatar }),
-  );
+export const readAvatar = (ctx: Ctx, file: Uint8Array): Promise<PreparedImage> => {
+  const account = chargedAccountOf(ctx.viewer);
+  return runOutsideTransaction(ctx.work, 'avatar', async () => {
+    await requireHarmlessImage(ctx, file);
+    return prepareAvatar(file, { account, limitMib: MAX_FILE_SIZES_MIB.avatar });
+  });
 };
 
 /**

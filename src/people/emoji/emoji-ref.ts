@@ -1,11 +1,11 @@
 import { builder } from '../../api/graphql/schema/builder.ts';
 import type { EmojiReference } from './emoji.ts';
-import { ReactionTypeEnum } from './reaction-type.ts';
+import { EMOJI_CODE, ReactionTypeEnum } from './reaction-type.ts';
 
 const EmojiCodeInput = builder.inputType('EmojiCodeInput', {
   description: 'An emoji by code and namespace.',
   fields: (t) => ({
-    emojiCode: t.string({ description: 'Code of the emoji within the namespace `reactionType`.' }),
+    emojiCode: t.string({ description: EMOJI_CODE }),
     reactionType: t.field({ type: ReactionTypeEnum, description: 'Namespace of `emojiCode`.' }),
   }),
 });
@@ -15,12 +15,12 @@ export const EmojiRef = builder.inputType('EmojiRef', {
   isOneOf: true,
   description: 'An emoji by code or name.',
   fields: (t) => ({
-    code: t.field({ type: EmojiCodeInput, required: false, description: 'Code of the emoji.' }),
+    code: t.field({ type: EmojiCodeInput, required: false, description: 'Code of the emoji, with its namespace.' }),
     name: t.string({ required: false, description: 'Name of the emoji, without colons.' }),
   }),
 });
 
-/** Returns the emoji in an input as services take it. */
+/** Converts the emoji in a GraphQL input to the form that services accept. */
 export const givenEmoji = ({ name, code }: typeof EmojiRef.$inferInput): EmojiReference => ({
   name: name ?? undefined,
   code: code?.emojiCode,

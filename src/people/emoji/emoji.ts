@@ -40,7 +40,10 @@ type EmojiDb = Pick<Tx, 'customEmoji'>;
  * Validates the emoji in a client's request and returns it with name, code and type.
  *
  * @param db The database client, or the transaction of a change.
- * @throws The errors of `completeEmoji` and `requireWhole`.
+ * @throws NotFoundError if no emoji has the name, or the custom emoji does not exist.
+ * @throws ConflictError if the custom emoji is deactivated.
+ * @throws ValidationError if no emoji has the code or the type, if name, code and type do not match, or the code contains a
+ *   null byte.
  */
 export async function requireEmoji(db: EmojiDb, organizationId: number, reference: EmojiReference): Promise<Emoji> {
   return requireWhole(db, organizationId, await completeEmoji(db, organizationId, reference));

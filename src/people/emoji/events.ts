@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AuditEntry } from '../../events/audit.ts';
 import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import { documentEvent } from '../../events/wire.ts';
@@ -16,18 +17,20 @@ const toCapable = (op: string) => ({
     receivesOneEmoji(view) ? { type: 'realm_emoji', op, ...payload } : null,
 });
 
-export const customEmojiAdded = defineEvent(
-  'realm_emoji',
-  'add',
-  (emoji: CustomEmoji) => ({ emoji: toWire(emoji) }),
-  toCapable('add'),
-);
+const audited = (action: 'emoji_added' | 'emoji_deactivated', id: number, name: string): AuditEntry => ({
+  ...{ action, objectType: 'emoji', objectId: id, objectName: name },
+});
+
+export const customEmojiAdded = defineEvent('realm_emoji', 'add', (emoji: CustomEmoji) => ({ emoji: toWire(emoji) }), {
+  ...toCapable('add'),
+  audit: ({ id, name }) => audited('emoji_added', id, name),
+});
 
 export const customEmojiDeactivated = defineEvent(
   'realm_emoji',
   'update_one',
   ({ id }: CustomEmoji) => ({ emoji_id: String(id), data: { deactivated: true } }),
-  toCapable('update_one'),
+  { ...toCapable('update_one'), audit: ({ id, name }) => audited('emoji_deactivated', id, name) },
 );
 
 /** Event with the complete list, for clients without the capability `individual_emoji_changes`. */

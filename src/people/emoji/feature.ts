@@ -5,7 +5,8 @@ import { deleteCustomEmoji, getCustomEmoji, postCustomEmoji } from './rest.ts';
 import { toWireMap } from './wire.ts';
 
 /**
- * State group with the custom emoji by id. Deactivated emoji are included, because messages and reactions may still show them.
+ * State group (a part of the response of `POST /register`) with the custom emoji by id. Deactivated emoji are included, because
+ * messages and reactions may still show them.
  */
 const customEmojiState: StateGroup = {
   name: 'realm_emoji',

@@ -1,12 +1,14 @@
-import { signedIn } from '../../access/context.ts';
+import { type Ctx, signedIn } from '../../access/context.ts';
 import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
-import { pageOf } from '../../api/graphql/schema/connection.ts';
 import { EventProjection, projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/schema/node.ts';
-import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/schema/order-by.ts';
+import { sortedPageOf } from '../../api/graphql/schema/sorted-list.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { ListedRows } from '../../platform/db/places.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { userReference } from '../event-projections.ts';
 import { User } from '../graphql.ts';
@@ -14,7 +16,7 @@ import { usersById } from '../loaders.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
 
-/** Event projection of an emoji that the event contains in full. */
+/** Event projection (the fields that an event alone provides) of a custom emoji: all its fields. */
 const emojiProjection = new EventProjection<WireCustomEmoji>(
   'CustomEmoji',
   { idOf: ({ id }) => Number(id) },
@@ -28,7 +30,7 @@ const emojiProjection = new EventProjection<WireCustomEmoji>(
   },
 );
 
-/** The fields of a custom emoji that the event of its deactivation can answer: only the id. */
+/** Event projection of a custom emoji that was deactivated: `id`, `databaseId`, and false as `isActive`. */
 const deactivatedEmoji = new EventProjection<number>(
   'CustomEmoji',
   { idOf: (id) => id },
@@ -77,6 +79,18 @@ const CustomEmojiOrder = orderInput<EmojiField>('CustomEmoji', 'custom emoji', {
   NAME: { value: 'name', description: 'Name.' },
 });
 
+const EMOJI_ID = Prisma.sql`e.id`;
+const COLUMNS = {
+  id: { key: EMOJI_ID, keyType: 'number' },
+  name: { key: Prisma.sql`e.sort_name`, name: Prisma.sql`e.name`, keyType: 'string' },
+} as const;
+
+const listedEmoji = ({ organizationId }: Ctx, isActive: boolean | null): ListedRows => ({
+  from: Prisma.sql`custom_emoji e`,
+  where: Prisma.sql`
+    e.realm_id = ${organizationId} AND (${isActive}::boolean IS NULL OR (e.deactivated_at IS NULL) = ${isActive}::boolean)`,
+});
+
 const AS_ADDED: OrderBy<EmojiField> = { field: 'id', direction: 'asc' };
 
 builder.queryField('customEmoji', (t) =>
@@ -96,10 +110,13 @@ builder.queryField('customEmoji', (t) =>
           description: 'true: only active emoji. false: only inactive emoji. Absent: both.',
         }),
       },
-      resolve: (_root, { isActive, orderBy, ...args }, ctx, info) => {
-        const filter = isActive == null ? {} : { deactivatedAt: isActive ? null : { not: null } };
-        const where = { AND: [visibleTo(signedIn(ctx)), filter] };
-        return pageOf('CustomEmoji', { where, order: columnsBy(orderBy ?? AS_ADDED), args, ctx, info });
+      resolve: (_root, { isActive, orderBy: by, ...args }, ctx, info) => {
+        const request = signedIn(ctx);
+        const [where, orderBy] = [visibleTo(request), by ?? AS_ADDED];
+        const { keyType, ...column } = COLUMNS[orderBy.field];
+        const rows = listedEmoji(request, isActive ?? null);
+        const sorted = { list: 'emoji', orderBy, keyType, args } as const;
+        return sortedPageOf('CustomEmoji', { ...sorted, rows, column, id: EMOJI_ID, where, ctx, info });
       },
     },
     CustomEmojiConnection,
@@ -107,6 +124,7 @@ builder.queryField('customEmoji', (t) =>
 );
 
 mutation('addCustomEmoji', {
+  scope: 'administration',
   description:
     'Adds a custom emoji. For users with the permission to add custom emoji. Only administrators can use the name ' +
     'of a built-in emoji. Animated images stay animated.',
@@ -123,6 +141,7 @@ mutation('addCustomEmoji', {
 });
 
 mutation('deactivateCustomEmoji', {
+  scope: 'administration',
   description:
     'Deactivates a custom emoji. It is still shown where it is already used. For administrators and the author of ' +
     'the emoji.',
@@ -143,7 +162,12 @@ eventType<{ emoji: WireCustomEmoji }>(
       ...projectedFromEvent(emojiProjection, ({ event }: EventSource<{ emoji: WireCustomEmoji }>) => event.emoji),
     }),
   }),
-  { description: 'A custom emoji was added. Only in queues with the capability `individual_emoji_changes`.' },
+  {
+    description:
+      'A custom emoji was added. Not sent to queues that were registered over REST without the client capability ' +
+      '`individual_emoji_changes`.',
+    outdates: ['customEmoji'],
+  },
 );
 
 eventType<{ emoji_id: string }>(
@@ -158,7 +182,12 @@ eventType<{ emoji_id: string }>(
       ...projectedFromEvent(deactivatedEmoji, ({ event }: EventSource<{ emoji_id: string }>) => Number(event.emoji_id)),
     }),
   }),
-  { description: 'A custom emoji was deactivated. Only in queues with the capability `individual_emoji_changes`.' },
+  {
+    description:
+      'A custom emoji was deactivated. Not sent to queues that were registered over REST without the client capability ' +
+      '`individual_emoji_changes`.',
+    outdates: ['customEmoji'],
+  },
 );
 
 eventType<{ realm_emoji: WireCustomEmojiMap }>(
@@ -177,6 +206,8 @@ eventType<{ realm_emoji: WireCustomEmojiMap }>(
   }),
   {
     description:
-      'A custom emoji was added or deactivated. Only in queues without the capability `individual_emoji_changes`.',
+      'A custom emoji was added or deactivated. Sent only to queues that were registered over REST without the client capability ' +
+      '`individual_emoji_changes`.',
+    outdates: ['customEmoji'],
   },
 );

@@ -8,6 +8,7 @@ import {
   mayInOrganization,
 } from '../../access/permissions/require.ts';
 import { requireMember } from '../../access/roles.ts';
+import { requireHarmlessImage } from '../../access/scanned-uploads.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
@@ -24,7 +25,10 @@ import { requireWithin } from '../../platform/totals.ts';
 import { lockOrganization } from '../locks.ts';
 import { customEmojiAdded, customEmojiChanged, customEmojiDeactivated } from './events.ts';
 
-/** Maximum length of the name of a custom emoji, in characters: more than users type between colons. */
+/**
+ * Maximum length of the name of a custom emoji, in characters: more than users type between colons. Longer names are refused
+ * with `ValidationError`.
+ */
 const MAX_NAME_LENGTH = 100;
 
 /** Returns the filter for the emoji that the viewer can see: all emoji of the organization, including deactivated ones. */
@@ -46,6 +50,7 @@ export const listCustomEmoji = (ctx: Ctx): Promise<CustomEmoji[]> =>
  * @throws ForbiddenError if a built-in emoji has the name and the viewer is not an administrator.
  * @throws ValidationError if the file is too large, or the name is invalid.
  * @throws ConflictError if an active emoji has the name.
+ * @throws InfectedFileError if the virus scanner finds malware in it.
  * @throws BadImageError if the file is not a readable image.
  * @throws TotalReachedError if the organization would have more than 5,000 emoji, or a viewer who is not an administrator more
  *   than 500.
@@ -58,9 +63,10 @@ export async function addCustomEmoji(
   requireMember(ctx);
   const name = requireName(given);
   await requirePermission(work.db, ctx, name);
-  const image = await runOutsideTransaction(work, 'emoji', () =>
-    prepareEmoji(file, { account: chargedAccountOf(viewer), limitMib: MAX_FILE_SIZES_MIB.emoji }),
-  );
+  const image = await runOutsideTransaction(work, 'emoji', async () => {
+    await requireHarmlessImage(ctx, file);
+    return prepareEmoji(file, { account: chargedAccountOf(viewer), limitMib: MAX_FILE_SIZES_MIB.emoji });
+  });
   return refusingTakenName(() =>
     transact(ctx, async (tx, emit) => {
       // Locks the organization, so that the list of all emoji in each event contains the changes of the previous event.
@@ -166,7 +172,7 @@ async function requirePermission(db: Pick<Tx, 'userGroup'>, { app, viewer }: Ctx
 }
 
 /**
- * Runs an insert of an emoji, and converts the error of the unique index on names into a `BadRequestError`. Only this index
+ * Runs an insert of an emoji, and converts the error of the unique index on names into a `ConflictError`. Only this index
  * detects that the name is taken.
  *
  * @throws ConflictError if an active emoji has the name.

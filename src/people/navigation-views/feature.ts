@@ -4,7 +4,7 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { deleteNavigationView, getNavigationViews, patchNavigationView, postNavigationView } from './rest.ts';
 import { toWire } from './wire.ts';
 
-/** State group with the viewer's navigation views, oldest first. */
+/** State group (a part of the response of `POST /register`) with the viewer's navigation views, oldest first. */
 const navigationViewsState: StateGroup = {
   name: 'navigation_views',
   async read({ viewer, db }) {

@@ -9,7 +9,9 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { ProjectedView } from './events.ts';
 import { addNavigationView, removeNavigationView, updateNavigationView, visibleTo } from './service.ts';
 
-/** Event projection of a view that the event contains in full. */
+/**
+ * Event projection (the fields that an event alone provides) of a view: its id, fragment and name, and whether it is pinned.
+ */
 const viewProjection = new EventProjection<NonNullable<ProjectedView>>(
   'NavigationView',
   { idOf: ({ id }) => id },
@@ -105,7 +107,7 @@ eventType<unknown, { readonly view: ProjectedView }>(
       ...navigationView,
     }),
   }),
-  { description: 'The viewer added a view.' },
+  { description: 'The viewer added a view.', outdates: ['navigationViews'] },
 );
 
 eventType<{ fragment: string }, { readonly view: ProjectedView }>(
@@ -143,5 +145,5 @@ eventType<{ fragment: string }, { readonly id: number | null }>(
       resolve: ({ event }) => event.fragment,
     }),
   }),
-  { description: 'The viewer removed a view.' },
+  { description: 'The viewer removed a view.', outdates: ['navigationViews'] },
 );

@@ -24,8 +24,8 @@ const BUILT_IN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Maximum lengths of the fragment and the name of a view, in code points. They are limited because an index contains both
- * texts.
+ * Maximum lengths of the fragment and the name of a view, in code points. Longer texts are refused with `ValidationError`. They
+ * are limited because an index contains both texts.
  */
 const [MAX_FRAGMENT_LENGTH, MAX_NAME_LENGTH] = [500, 100];
 

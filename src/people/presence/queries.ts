@@ -22,7 +22,7 @@ export async function noteSeenOnline(
   { now, offlineAt, freshAt }: { readonly now: Date; readonly offlineAt: Date; readonly freshAt: Date },
 ): Promise<boolean> {
   const [row] = await db.$queryRaw<{ isOnline: boolean }[]>`
-    WITH known AS (
+    WITH known AS MATERIALIZED (
       SELECT CASE WHEN ${isActive} THEN active_at ELSE idle_at END AS seen_at
       FROM presence WHERE realm_id = ${organizationId} AND user_id = ${userId} AND idle_at > ${offlineAt}
     ), counter AS (
@@ -52,7 +52,9 @@ export async function noteSeen(
   { now, offlineAt }: { readonly now: Date; readonly offlineAt: Date },
 ): Promise<boolean> {
   const [row] = await tx.$queryRaw<{ wasOnline: boolean }[]>`
-    WITH counter AS (
+    WITH known AS MATERIALIZED (
+      SELECT FROM presence WHERE realm_id = ${organizationId} AND user_id = ${userId} AND idle_at > ${offlineAt}
+    ), counter AS (
       INSERT INTO presence_counter AS c (realm_id, last_id) VALUES (${organizationId}, 1)
       ON CONFLICT (realm_id) DO UPDATE SET last_id = c.last_id + 1 RETURNING c.last_id
     ), kept AS (
@@ -62,7 +64,7 @@ export async function noteSeen(
       SET active_at = GREATEST(p.active_at, excluded.active_at), idle_at = GREATEST(p.idle_at, excluded.idle_at),
           update_id = excluded.update_id
     )
-    SELECT EXISTS (SELECT FROM presence WHERE realm_id = ${organizationId} AND user_id = ${userId} AND idle_at > ${offlineAt}) AS "wasOnline"`;
+    SELECT EXISTS (SELECT FROM known) AS "wasOnline"`;
   return row?.wasOnline === true;
 }
 

@@ -11,7 +11,7 @@ import type { Presence } from './wire.ts';
 
 /** Default value of `historyDays`, in days. */
 const DEFAULT_HISTORY_DAYS = 14;
-/** Maximum number of users in one query. */
+/** Maximum number of users in one query for presence. Queries for more are refused with `ValidationError`. */
 export const MAX_USERS = 500;
 
 /** The selection of presence that a client requests. */
@@ -90,7 +90,7 @@ const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: P
  * Returns the presence of the organization's active users, without bots. The ids of changes increase in commit order, so a
  * request with the last id of the previous response misses no change.
  *
- * @throws ValidationError if `historyDays` is negative, or if there are too many user ids.
+ * @throws ValidationError if `historyDays` is negative, or if there are more than 500 user ids.
  */
 export async function readPresences(
   db: SqlClient,
@@ -105,14 +105,18 @@ export async function readPresences(
     db,
     Prisma.sql`
     SELECT ${COLUMNS} FROM ${SEEN}
-    WHERE ${isListed} AND p.update_id > ${BigInt(above)} AND p.update_id < ${BigInt(below)}
+    WHERE p.realm_id = ${organization.id} AND ${isListed} AND p.update_id > ${BigInt(above)} AND p.update_id < ${BigInt(below)}
     ORDER BY p.update_id ${newestFirst ? Prisma.sql`DESC` : Prisma.empty} LIMIT ${BigInt(limit)}`,
   );
   const presences = rows.map(toPresence);
   return { presences, lastUpdateId: presences.at(-1)?.updateId ?? newerThan };
 }
 
-/** Returns the number of presences that `readPresences` returns without bounds. Throws like `readPresences`. */
+/**
+ * Returns the number of presences that a query without bounds finds.
+ *
+ * @throws ValidationError if `historyDays` is negative, or if there are more than 500 user ids.
+ */
 export async function countPresences(
   db: SqlClient,
   organization: Organization,
@@ -123,7 +127,8 @@ export async function countPresences(
   if (isListed === null) return 0;
   const [row] = await readRows<{ count: number }>(
     db,
-    Prisma.sql`SELECT count(*)::int AS count FROM ${SEEN} WHERE ${isListed}`,
+    Prisma.sql`SELECT count(*)::int AS count FROM ${SEEN}
+      WHERE p.realm_id = ${organization.id} AND ${isListed}`,
   );
   return row?.count ?? 0;
 }
@@ -131,7 +136,7 @@ export async function countPresences(
 /**
  * Builds the SQL condition for the presences of a query. Null if none can match.
  *
- * @throws ValidationError if `historyDays` is negative, or if there are too many user ids.
+ * @throws ValidationError if `historyDays` is negative, or if there are more than 500 user ids.
  */
 function listed(
   organization: Organization,
@@ -155,7 +160,7 @@ function listed(
   const since = new Date(Math.max(0, now.getTime() - days * 86_400_000));
   const isAmong =
     userIds == null ? Prisma.empty : Prisma.sql`AND p.user_id = ANY(${listOf('int', userIds.filter(isRowId))})`;
-  return Prisma.sql`p.realm_id = ${organization.id} AND p.update_id > ${BigInt(newerThan)}
+  return Prisma.sql`p.update_id > ${BigInt(newerThan)}
     AND (${newerThan > 0} OR p.idle_at >= ${since}) ${isAmong}`;
 }
 

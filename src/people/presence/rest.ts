@@ -3,6 +3,7 @@ import type { Ctx } from '../../access/context.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import type { User } from '../../generated/prisma/client.ts';
+import { missingScopes } from '../../platform/key-scopes.ts';
 import { accessUser, accessUserByEmail } from '../users.ts';
 import { accessPresence, readPresences } from './reads.ts';
 import { recordPresence } from './service.ts';
@@ -26,7 +27,8 @@ export const postPresence = endpoint({
   equivalents: ['recordPresence'],
   summary: 'Report your presence',
   description:
-    'The response contains the presence of other users, unless `ping_only` is set. They are listed by user id if ' +
+    'The response contains the presence of other users, unless `ping_only` is set or the API key lacks the scope `read`. ' +
+    'They are listed by user id if ' +
     '`last_update_id` or `slim_presence` is given, otherwise by API email address.',
   permission: 'all users except bots',
   params: {
@@ -51,7 +53,7 @@ export const postPresence = endpoint({
   async handle(ctx, { status, ping_only, slim_presence, ...query }) {
     const { last_update_id: newerThan, history_limit_days: historyDays } = query;
     await recordPresence(ctx, status);
-    if (ping_only) return {};
+    if (ping_only || missingScopes(ctx.viewer.credential, 'read').length > 0) return {};
     const now = ctx.app.now();
     const answer = await readPresences(ctx.work.db, ctx.viewer.organization, { newerThan, historyDays }, now);
     return {

@@ -16,7 +16,10 @@ import { presenceChanged } from './events.ts';
 import { hasMoreUsersThan, hideSeen, noteSeen, noteSeenOnline } from './queries.ts';
 import { PRESENCE_PINGS, type PresencePing } from './wire.ts';
 
-/** Maximum number of active users in an organization that publishes presence events. */
+/**
+ * Maximum number of active users in an organization that publishes presence events. In larger organizations, clients receive
+ * the presence of other users only in responses to their own requests.
+ */
 const MAX_USERS = 100;
 
 /**
@@ -95,7 +98,10 @@ export async function presenceSwitched(tx: Tx, emit: Emit, user: User, now: Date
     await publish(tx, emit, user, now);
 }
 
-/** Publishes the time at which the user was last seen, unless the organization disables presence or has too many users. */
+/**
+ * Publishes the time at which the user was last seen, unless the organization disables presence or has more than `MAX_USERS`
+ * active users.
+ */
 async function publish(tx: Tx, emit: Emit, user: User, now: Date): Promise<void> {
   const row = await tx.presence.findUnique({
     where: { organizationId_userId: { organizationId: user.organizationId, userId: user.id } },

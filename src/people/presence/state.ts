@@ -3,12 +3,15 @@ import { yieldToEventLoop } from '../../platform/time-slices.ts';
 import { readPresences } from './reads.ts';
 import { presencesByEmail, presencesById } from './wire.ts';
 
-/** Maximum number of rows in a batch. Reading a batch takes a few milliseconds. */
+/** Maximum number of rows in a batch. Further rows are in the next batch. Reading a batch takes a few milliseconds. */
 const AT_ONCE = 1_000;
 /** A value that is lower than the id of any presence change. */
 const BEFORE_ALL = -1;
 
-/** State group with the presence of users: by user id, or by email address for old clients. */
+/**
+ * State group (a part of the response of `POST /register`) with the presence of users: by user id, or by email address for old
+ * clients.
+ */
 export const presenceState: StateGroup = {
   name: 'presence',
   async read({ app, viewer, db, options, presenceHistoryDays: historyDays }) {

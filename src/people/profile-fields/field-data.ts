@@ -16,8 +16,8 @@ export interface Choice {
 }
 
 /**
- * Maximum number of options in a list, and maximum length of an option's key or text in code points. They are limited because
- * every client receives all fields in one response.
+ * Maximum number of options in a list, and maximum length of an option's key or text in code points. More options and longer
+ * texts are refused with `ValidationError`. They are limited because every client receives all fields in one response.
  */
 const MAX_CHOICES = 500;
 export const MAX_CHOICE_LENGTH = 100;

@@ -2,6 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
+import { auditChanges } from '../../events/audit.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { Prisma, type ProfileField } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -17,7 +18,7 @@ import { profileFieldsChanged } from './events.ts';
 import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
 import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';
 
-/** Maximum lengths of the name and the hint of a field, in code points. */
+/** Maximum lengths of the name and the hint of a field, in code points. Longer texts are refused with `ValidationError`. */
 const MAX_NAME_LENGTH = 40;
 const MAX_HINT_LENGTH = 80;
 const MAX_IN_SUMMARY = 2;
@@ -29,7 +30,7 @@ const IN_SUMMARY = 'display_in_profile_summary';
 export interface FieldEdit {
   /** Name of 1 to 40 code points, after surrounding white space is removed; unique among all fields, ignoring case. */
   readonly name?: string | undefined;
-  /** Hint that helps users to fill in the field: at most 80 code points. */
+  /** Hint that helps users to fill in the field: at most `MAX_HINT_LENGTH` code points. */
   readonly hint?: string | undefined;
   /** Data of a list of options or an external account. @see requireFieldData */
   readonly fieldData?: FieldData | undefined;
@@ -101,6 +102,7 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
       where: { organizationId_id: { organizationId, id } },
       data: { order: id },
     });
+    emit.audit({ action: 'profile_field_created', ...auditedField(field), changes: { field_type: { new: type } } });
     emit(profileFieldsChanged([...others, field]), everyone());
     return field;
   });
@@ -112,7 +114,9 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws NotFoundError if the field does not exist.
- * @throws ValidationError, ConflictError as in `createProfileField`.
+ * @throws ValidationError if the name is blank or too long, the data is invalid, or the type cannot be shown in the summary of
+ *   a profile or used to find users.
+ * @throws ConflictError if the name is in use, or the summary already shows two fields.
  */
 export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);
@@ -129,6 +133,11 @@ export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldE
     const changed = await tx.profileField.update({
       where: { organizationId_id: { organizationId, id: fieldId } },
       data: content,
+    });
+    const changes = Object.entries(auditChanges(field, content)).filter(([, change]) => change.old !== change.new);
+    emit.audit({
+      ...{ action: 'profile_field_changed', ...auditedField(field) },
+      changes: Object.fromEntries(changes),
     });
     await publishFields(tx, emit, organizationId);
     if (content.fieldData !== field.fieldData) await dropLostChoices(tx, emit, changed);
@@ -148,7 +157,8 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
   await transact(ctx, async (tx, emit) => {
     await lockOrganization(tx, ctx.organizationId);
     requireAdministrator(await asOfNow(tx, ctx));
-    await requireField(tx, ctx.organizationId, fieldId);
+    const field = await requireField(tx, ctx.organizationId, fieldId);
+    emit.audit({ action: 'profile_field_deleted', ...auditedField(field) });
     await tx.profileField.delete({ where: { organizationId_id: { organizationId: ctx.organizationId, id: fieldId } } });
     await publishFields(tx, emit, ctx.organizationId);
   });
@@ -177,9 +187,15 @@ export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]
       UPDATE profile_field SET position = places.place - 1
       FROM unnest(${[...fieldIds]}::int[]) WITH ORDINALITY AS places(id, place)
       WHERE profile_field.realm_id = ${organizationId} AND profile_field.id = places.id`;
+    const order = { old: fields.map(({ id }) => id), new: fieldIds };
+    emit.audit({ action: 'profile_fields_reordered', objectType: 'profile_field', changes: { order } });
     return publishFields(tx, emit, organizationId);
   });
 }
+
+/** Returns the object of an entry in the audit log. */
+const auditedField = ({ id, name }: ProfileField) =>
+  ({ objectType: 'profile_field', objectId: id, objectName: name }) as const;
 
 /** Removes undefined properties from an edit. */
 const given = (edit: FieldEdit): FieldEdit =>

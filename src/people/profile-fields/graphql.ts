@@ -22,7 +22,7 @@ import { removeOwnValues, updateOwnProfile } from './values.ts';
 
 const stored = ({ type, field_data }: WireProfileField) => ({ type, fieldData: field_data });
 
-/** Event projection of a field that the event contains in full. */
+/** Event projection (the fields that an event alone provides) of a profile field: all its fields. */
 const fieldProjection = new EventProjection<WireProfileField>(
   'CustomProfileField',
   { idOf: ({ id }) => id },
@@ -69,7 +69,7 @@ const CustomProfileFieldType = builder.enumType('CustomProfileFieldType', {
     USER: { value: FIELD_TYPES.USER.id, description: 'Ids of users of the organization.' },
     EXTERNAL_ACCOUNT: {
       value: FIELD_TYPES.EXTERNAL_ACCOUNT.id,
-      description: 'Name of an account, at most 50 characters.',
+      description: 'Name of an account of the user on another site, at most 50 characters.',
     },
     PRONOUNS: { value: FIELD_TYPES.PRONOUNS.id, description: 'Text of at most 50 characters.' },
   } as const,
@@ -189,6 +189,7 @@ const fieldDataOf = ({ choices, urlPattern }: typeof CustomProfileFieldDataInput
   choices === undefined ? dataOfAccount(urlPattern) : dataOfChoices(choices);
 
 mutation('createCustomProfileField', {
+  scope: 'administration',
   description: 'Creates a custom profile field at the end of the list. For administrators.',
   input: (t) => ({
     type: t.field({ type: CustomProfileFieldType, description: TYPE }),
@@ -209,6 +210,7 @@ mutation('createCustomProfileField', {
 const FIELD_ID = 'Id of the field.';
 
 mutation('updateCustomProfileField', {
+  scope: 'administration',
   description:
     'Updates a custom profile field. Omitted fields do not change. If an option is removed, values that chose it ' +
     'are deleted. For administrators.',
@@ -229,6 +231,7 @@ mutation('updateCustomProfileField', {
 });
 
 mutation('deleteCustomProfileField', {
+  scope: 'administration',
   description: 'Deletes a custom profile field and all its values. For administrators.',
   input: (t) => ({ customProfileFieldId: t.id({ ...refersTo('CustomProfileField'), description: FIELD_ID }) }),
   payload: () => ({
@@ -241,6 +244,7 @@ mutation('deleteCustomProfileField', {
 });
 
 mutation('reorderCustomProfileFields', {
+  scope: 'administration',
   description: 'Reorders the custom profile fields. For administrators.',
   input: (t) => ({
     customProfileFieldIds: t.idList({
@@ -297,5 +301,6 @@ eventType<{ fields: readonly WireProfileField[] }>(
   }),
   {
     description: 'The custom profile fields changed. Values of deleted fields are deleted too.',
+    outdates: ['customProfileFields'],
   },
 );

@@ -1,4 +1,4 @@
-/** Maximum length of a link, in UTF-16 code units: more than users type or paste. */
+/** Maximum length of a link, in UTF-16 code units: more than users type or paste. A longer text is not a link. */
 const MAX_LENGTH = 2_048;
 const ABSOLUTE = /^(?:https?|ftps?):\/\/[^\s\p{Cc}]+$/iu;
 

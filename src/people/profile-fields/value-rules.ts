@@ -8,10 +8,13 @@ import { choicesOf, MAX_CHOICE_LENGTH } from './field-data.ts';
 import { FIELD_TYPES } from './field-types.ts';
 import { isLink } from './links.ts';
 
-/** Maximum lengths of values, in code points. */
+/** Maximum lengths of short and long values, in code points. Longer values are refused with `ValidationError`. */
 const MAX_SHORT_LENGTH = 50;
 const MAX_LONG_LENGTH = 500;
-/** Maximum number of users in a value. Limited, because every client receives the profiles of all users. */
+/**
+ * Maximum number of users in a value. A value with more is refused with `ValidationError`, because every client receives the
+ * profiles of all users.
+ */
 const MAX_USERS = 1_000;
 
 /** Users of the organization to whom a value refers, by id. */
@@ -60,7 +63,11 @@ export function requireValue(field: ProfileField, given: unknown, users: NamedUs
 }
 
 /**
- * Checks a value like `requireDirectionKept`, but the error message begins with `name`, while the error refers to `parameter`.
+ * Checks that a value contains no control character that changes the text direction.
+ *
+ * @param name Name of the field, with which the error message begins.
+ * @param parameter Parameter to which the error refers.
+ * @throws ValidationError with the position of the first such character, counted from 1.
  */
 function requireDirection(name: string, value: string, parameter: string): void {
   try {

@@ -45,7 +45,10 @@ export async function profileDataOf(
  * Changes the viewer's profile, and notifies all users of each field that changed. All changes are made, or none.
  *
  * @throws ForbiddenError for a bot.
- * @throws The errors of `setProfileValues`.
+ * @throws NotFoundError if a field, or a user in a value, does not exist.
+ * @throws ForbiddenError if the viewer cannot change a field.
+ * @throws ValidationError if a field does not accept its value, or a user in it is a bot.
+ * @throws ConflictError if a user in a value is deactivated.
  */
 export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[]): Promise<void> {
   const { user } = ctx.viewer;
@@ -60,7 +63,8 @@ export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[])
 /**
  * Empties fields of the viewer's profile. Fields that are already empty are not changed.
  *
- * @throws The errors of `updateOwnProfile`.
+ * @throws ForbiddenError for a bot, or if the viewer cannot change a field.
+ * @throws NotFoundError if a field does not exist.
  */
 export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<void> {
   return updateOwnProfile(
@@ -81,7 +85,8 @@ export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<
  *   parameter that contains the entries.
  * @throws NotFoundError if a field, or a user in a value, does not exist.
  * @throws ForbiddenError if the actor cannot change a field.
- * @throws ValidationError, ConflictError as in `requireValue`.
+ * @throws ValidationError if a field does not accept its value, or a user in it is a bot.
+ * @throws ConflictError if a user in a value is deactivated.
  */
 export async function setProfileValues(
   tx: Tx,

@@ -11,7 +11,7 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { UserStatus as StatusRow } from '../../generated/prisma/client.ts';
 import { completeEmoji, type EmojiReference, type ReactionType } from '../emoji/emoji.ts';
 import { EmojiRef, givenEmoji } from '../emoji/emoji-ref.ts';
-import { ReactionTypeEnum } from '../emoji/reaction-type.ts';
+import { EMOJI_CODE, ReactionTypeEnum } from '../emoji/reaction-type.ts';
 import { User } from '../graphql.ts';
 import { visibleTo } from '../users.ts';
 import { setOwnStatus, setStatusOf } from './service.ts';
@@ -20,7 +20,6 @@ import { toWire, type WireStatus } from './wire.ts';
 
 const TEXT = 'Text of the status, at most 60 characters. Empty if there is none.';
 const EMOJI_NAME = 'Name of the emoji. Null if there is none.';
-const EMOJI_CODE = 'Code of the emoji in its namespace. Null if there is no emoji.';
 const NAMESPACE = 'Namespace of the emoji code. Null if there is no emoji.';
 
 /** The status of a user, and the user's id. */
@@ -36,7 +35,11 @@ builder.node(UserStatus, {
   fields: (t) => ({
     text: t.string({ description: TEXT, resolve: ({ status_text }) => status_text ?? '' }),
     emojiName: t.string({ nullable: true, description: EMOJI_NAME, resolve: ({ emoji_name }) => emoji_name ?? null }),
-    emojiCode: t.string({ nullable: true, description: EMOJI_CODE, resolve: ({ emoji_code }) => emoji_code ?? null }),
+    emojiCode: t.string({
+      nullable: true,
+      description: `${EMOJI_CODE} Null if there is no emoji.`,
+      resolve: ({ emoji_code }) => emoji_code ?? null,
+    }),
     reactionType: t.field({
       type: ReactionTypeEnum,
       nullable: true,
@@ -139,30 +142,30 @@ const PARTS = {
 } as const;
 
 const idOf = ({ user_id }: StatusBody) => user_id;
-const factsByParts = new Map<string, EventProjection<StatusBody>>();
+const projectionsByParts = new Map<string, EventProjection<StatusBody>>();
 
 /**
- * Returns the event projection of a user with the status properties that the event contains. The first call for a combination
- * of properties creates the projection, and later calls reuse it.
+ * Returns the event projection (the fields that an event alone provides) of a user: the user's ids, and the status properties
+ * that the event contains. The first call for a combination of properties creates the projection, and later calls reuse it.
  */
-function factsOf(event: StatusBody): EventProjection<StatusBody> {
+function projectionOf(event: StatusBody): EventProjection<StatusBody> {
   const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) => event[part] !== undefined);
   const key = parts.join();
-  let facts = factsByParts.get(key);
-  if (facts === undefined) {
+  let projection = projectionsByParts.get(key);
+  if (projection === undefined) {
     const status = new EventProjection<StatusBody>(
       'UserStatus',
       { idOf },
       Object.assign({}, ...parts.map((p) => PARTS[p])),
     );
-    facts = new EventProjection<StatusBody>(
+    projection = new EventProjection<StatusBody>(
       'User',
       { idOf },
       { databaseId: idOf, status: { projection: status, of: (e) => e } },
     );
-    factsByParts.set(key, facts);
+    projectionsByParts.set(key, projection);
   }
-  return facts;
+  return projection;
 }
 
 eventType<StatusBody>(
@@ -175,7 +178,7 @@ eventType<StatusBody>(
       nullable: true,
       description: 'The user, with the new `status`.',
       ...projectedFromEvent(
-        ({ event }: EventSource<StatusBody>) => factsOf(event),
+        ({ event }: EventSource<StatusBody>) => projectionOf(event),
         ({ event }) => event,
       ),
     }),

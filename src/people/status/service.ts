@@ -37,7 +37,8 @@ export interface StatusEdit {
  *
  * @throws ForbiddenError for a bot.
  * @throws ValidationError if nothing is given, or the text is too long.
- * @throws The errors of `requireEmoji`.
+ * @throws NotFoundError, ConflictError, ValidationError if the emoji does not exist, is deactivated, or its name, code and type
+ *   do not match.
  */
 export async function setOwnStatus(ctx: Ctx, edit: StatusEdit): Promise<WireStatus> {
   requirePerson(ctx);
@@ -51,7 +52,8 @@ export async function setOwnStatus(ctx: Ctx, edit: StatusEdit): Promise<WireStat
  * @throws ForbiddenError if the viewer is not an administrator.
  * @throws ConflictError if the user is deactivated.
  * @throws ValidationError if nothing is given, or the text is too long.
- * @throws The errors of `requireEmoji`.
+ * @throws NotFoundError, ConflictError, ValidationError if the emoji does not exist, is deactivated, or its name, code and type
+ *   do not match.
  */
 export async function setStatusOf(ctx: Ctx, userId: number, edit: StatusEdit): Promise<WireStatus> {
   const text = requireStatusText(edit);

@@ -5,7 +5,10 @@ import { toWire } from './wire.ts';
 
 type UserStatusRow = Pick<User, 'id' | 'settings'> & { readonly [K in keyof UserStatus]: UserStatus[K] | null };
 
-/** State group with the statuses of active users, by user id. Users without a status are absent. */
+/**
+ * State group (a part of the response of `POST /register`) with the statuses of active users, by user id. Users without a
+ * status are absent.
+ */
 export const userStatusState: StateGroup = {
   name: 'user_status',
   async read({ viewer, db }) {

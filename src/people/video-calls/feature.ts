@@ -3,7 +3,9 @@ import './graphql.ts';
 import type { StateGroup } from '../../api/state-group.ts';
 import { getVideoCallComplete, getVideoCallRegister, postVideoCall } from './rest.ts';
 
-/** State group that contains whether video calls can be made in the viewer's name. */
+/**
+ * State group (a part of the response of `POST /register`) that contains whether video calls can be made in the viewer's name.
+ */
 const videoCallsState: StateGroup = {
   name: 'video_calls',
   async read({ viewer, db }) {

@@ -5,7 +5,8 @@ import { tracedFetch } from '../../platform/tracing.ts';
 /** Timeout in ms of a request to the provider. Providers respond within seconds, and clients wait longer than this timeout. */
 export const PROVIDER_TIMEOUT_MS = 10_000;
 /**
- * Maximum size of a response of the provider, in bytes. Responses with a token or the URL of a call have one or two kilobytes.
+ * Maximum size of a response of the provider, in bytes. A longer response is an error of the provider (`ProviderError`).
+ * Responses with a token or the URL of a call have one or two kilobytes.
  */
 const MAX_ANSWER_BYTES = 64 * 1024;
 

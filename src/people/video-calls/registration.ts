@@ -168,7 +168,7 @@ export async function completeRegistration(
   const { realmId: organizationId, userId, verifier, expiresAt } = state;
   const user = await work.db.user.findFirst({ where: { organizationId, id: userId }, include: { organization: true } });
   const isElsewhere = organization !== null && organization.subdomain !== '' && organization.id !== organizationId;
-  const isOwn = browser === undefined ? viewer?.id === userId : isOfBrowser(app, state, browser);
+  const isOwn = browser === undefined ? viewer?.id === userId : isSameBrowser(app, state, browser);
   if (user === null || isElsewhere || !isOwn) throw badState();
   requireActive({ user, organization: user.organization });
   const { code, error } = consent;
@@ -196,7 +196,8 @@ export async function completeRegistration(
   }
 }
 
-function isOfBrowser({ config }: Runtime, { browser: known }: State, browser: Browser): boolean {
+/** Returns whether a browser has the cookie of the browser that began the registration. */
+function isSameBrowser({ config }: Runtime, { browser: known }: State, browser: Browser): boolean {
   const cookie = readCookie(browser.header('cookie'), cookieName(config, 'call'));
   return known !== undefined && cookie !== undefined && isSameSecret(hashOf(cookie), known.cookieHash);
 }

@@ -80,8 +80,8 @@ export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>)
 /**
  * Returns the viewer's token. Renews it first if it expires within 30 seconds.
  *
- * @throws InvalidVideoCallProviderTokenError if there is no token. Also if the token cannot be renewed any more: then it is
- *   deleted.
+ * @throws InvalidVideoCallProviderTokenError if there is no token, or if the provider refuses to renew it. In the second case,
+ *   the token is deleted.
  * @throws ProviderError if the provider cannot be reached, or another request does not finish the renewal in time.
  */
 export async function heldToken(ctx: Ctx, provider: VideoProvider): Promise<HeldToken> {
