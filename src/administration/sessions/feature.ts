@@ -1,7 +1,23 @@
 import type { Feature } from '../../api/feature.ts';
 import './graphql.ts';
-import { deleteCurrentSession, deleteOtherSessions, deleteSession, getSessions, postSession } from './rest.ts';
+import {
+  deleteCurrentSession,
+  deleteOtherSessions,
+  deleteSession,
+  getSessions,
+  getSessionsOf,
+  postSecondStep,
+  postSession,
+} from './rest.ts';
 
 export const sessions: Feature = {
-  endpoints: [postSession, getSessions, deleteSession, deleteCurrentSession, deleteOtherSessions],
+  endpoints: [
+    postSession,
+    postSecondStep,
+    getSessions,
+    getSessionsOf,
+    deleteSession,
+    deleteCurrentSession,
+    deleteOtherSessions,
+  ],
 };

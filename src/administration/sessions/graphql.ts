@@ -12,20 +12,26 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { Session } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
-import { AuthenticationFailedError } from '../sign-in/errors.ts';
+import { AuthenticationFailedError, SecondFactorRequiredError } from '../sign-in/errors.ts';
+import { factorProof, REQUEST_OPTIONS, USED_PASSKEY } from '../sign-in/graphql-inputs.ts';
+import { signInOptions } from '../sign-in/passkeys.ts';
 import {
+  completeSignIn,
   isCurrent,
   listSessions,
   revokeOtherSessions,
   revokeSession,
   signInBrowser,
+  signInWithPasskey,
   signOut,
   visibleTo,
 } from './service.ts';
 
 const SessionNode = builder.prismaNode('Session', {
   ...byNumber,
-  description: 'A session: a browser in which the user is signed in. Only that user can see it.',
+  description:
+    'A session: a browser in which the user is signed in. Visible to that user and to administrators. Sessions of owners are ' +
+    'visible to owners only.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'Id of the session in the REST API.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of the sign-in.' }),
@@ -55,13 +61,13 @@ const SessionNode = builder.prismaNode('Session', {
 });
 nodeModel('Session', 'Session', visibleTo);
 
-/** Loads the viewer's sessions, at most 100. All fields of an operation that need the sessions share one query. */
-const ownSessions = perOperation(
+/** Loads sessions by the id of their user. All fields of an operation that need sessions share one query. */
+const sessionsByUser = perOperation(
   (ctx) =>
-    new DataLoader<'own', Session[]>(
-      async (asked) => {
-        const sessions = await listSessions(signedIn(ctx));
-        return asked.map(() => sessions);
+    new DataLoader<number, Session[]>(
+      async (ids) => {
+        const sessions = Map.groupBy(await listSessions(signedIn(ctx), ids), ({ userId }) => userId);
+        return ids.map((id) => sessions.get(id) ?? []);
       },
       { cache: false },
     ),
@@ -71,16 +77,46 @@ builder.prismaObjectField(User, 'sessions', (t) =>
   t.connection(
     {
       type: SessionNode,
-      description: 'Sessions of the viewer, last used first. Empty for any other user.',
-      resolve: async ({ id }, args, ctx) =>
-        pageOfList(id === signedIn(ctx).viewer.id ? await ownSessions(ctx).load('own') : [], args),
+      description:
+        'Sessions of the user, last used first. Empty unless the user is the viewer, or the viewer is an administrator. ' +
+        'Sessions of owners are visible to owners only.',
+      resolve: async ({ id }, args, ctx) => pageOfList(await sessionsByUser(ctx).load(id), args),
     },
     { name: 'SessionConnection' },
     { name: 'SessionEdge' },
   ),
 );
 
+errorType(
+  SecondFactorRequiredError,
+  'Address and password are correct, and the account needs a second factor. The sign-in continues with `completeSignIn`.',
+  (t) => ({
+    challenge: t.string({
+      description: 'Token of the sign-in, for `completeSignIn`. Valid for ten minutes.',
+      resolve: ({ data }) => data.challenge,
+    }),
+    mustEnroll: t.boolean({
+      description:
+        'Whether the person has no second factor, and must first add one with `beginSecondFactorAtSignIn` or ' +
+        '`beginPasskeyAtSignIn`.',
+      resolve: ({ data }) => data.must_enroll,
+    }),
+    passkeyOptions: t.string({
+      nullable: true,
+      description:
+        'Options with which the browser uses a passkey of the person for `completeSignIn`, as JSON text for ' +
+        '`PublicKeyCredential.parseRequestOptionsFromJSON`. Null if the person has none.',
+      resolve: ({ data }) => data.passkey_options ?? null,
+    }),
+  }),
+);
 errorType(CsrfFailedError, 'The request came from a page of another site.');
+
+/** Payload of a sign-in. */
+const SIGNED_IN = {
+  userId: { type: 'ID', refersTo: 'User', description: 'Id of the user who is signed in.' },
+  sessionId: { type: 'ID', refersTo: 'Session', description: 'Id of the new session.' },
+} as const;
 
 publicMutation('signIn', {
   ignoresIdempotencyKey: true,
@@ -93,12 +129,10 @@ publicMutation('signIn', {
     username: t.string({ description: 'Email address of the account.' }),
     password: t.string({ description: 'Password of the account.' }),
   }),
-  payload: () => ({
-    userId: { type: 'ID', refersTo: 'User', description: 'Id of the user who is signed in.' },
-    sessionId: { type: 'ID', refersTo: 'Session', description: 'Id of the new session.' },
-  }),
+  payload: () => SIGNED_IN,
   errors: [
     AuthenticationFailedError,
+    SecondFactorRequiredError,
     UserDeactivatedError,
     OrganizationDeactivatedError,
     NonexistentSubdomainError,
@@ -107,6 +141,66 @@ publicMutation('signIn', {
   ],
   resolve: async (request, login) => {
     const { user, session } = await signInBrowser(request, login, (request as GraphQLContext).browser);
+    return { userId: user.id, sessionId: session.id };
+  },
+});
+
+publicMutation('completeSignIn', {
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description:
+    'Completes the sign-in of a browser with a second factor, after `signIn` returned `SecondFactorRequiredError`: either `code` ' +
+    'or `passkey`. After five wrong codes within 30 minutes, further codes are refused. Available over HTTP only. Can be used ' +
+    'once per operation.',
+  input: (t) => ({
+    challenge: t.string({ description: 'Challenge of `SecondFactorRequiredError`.' }),
+    ...factorProof(
+      t,
+      `${USED_PASSKEY} For a person who adds a passkey: the response to the options of \`beginPasskeyAtSignIn\`.`,
+    ),
+  }),
+  payload: () => ({
+    ...SIGNED_IN,
+    recoveryCodes: {
+      type: ['String'],
+      nullable: true,
+      description:
+        'Recovery codes, at most 10, if this sign-in added a second factor. Null otherwise. They cannot be read again.',
+    },
+  }),
+  errors: [
+    UserDeactivatedError,
+    OrganizationDeactivatedError,
+    NonexistentSubdomainError,
+    CsrfFailedError,
+    RateLimitHitError,
+  ],
+  resolve: async (request, login) => {
+    const { user, session, recoveryCodes } = await completeSignIn(request, login, (request as GraphQLContext).browser);
+    return { userId: user.id, sessionId: session.id, recoveryCodes };
+  },
+});
+
+publicMutation('beginPasskeySignIn', {
+  ignoresIdempotencyKey: true,
+  description: 'Begins a sign-in with a passkey alone. Complete it with `completePasskeySignIn` within ten minutes.',
+  payload: () => ({ options: { type: 'String', description: REQUEST_OPTIONS } }),
+  errors: [NonexistentSubdomainError],
+  resolve: async (request) => ({ options: signInOptions(request) }),
+});
+
+publicMutation('completePasskeySignIn', {
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description:
+    'Signs a browser in with a passkey alone, which counts as both factors: the authenticator must have verified the person, for ' +
+    'example by a fingerprint or a PIN. Sets the same cookie as `signIn`. Available over HTTP only. Can be used once per ' +
+    'operation.',
+  input: (t) => ({ response: t.string({ description: USED_PASSKEY }) }),
+  payload: () => SIGNED_IN,
+  errors: [UserDeactivatedError, OrganizationDeactivatedError, NonexistentSubdomainError, CsrfFailedError],
+  resolve: async (request, { response }) => {
+    const { user, session } = await signInWithPasskey(request, response, (request as GraphQLContext).browser);
     return { userId: user.id, sessionId: session.id };
   },
 });
@@ -124,8 +218,11 @@ publicMutation('signOut', {
 const ENDED = 'Open requests and sockets of ended sessions are closed immediately.';
 
 mutation('revokeSession', {
-  description: `Signs out one of the viewer's browsers. ${ENDED}`,
-  input: (t) => ({ sessionId: t.id({ ...refersTo('Session'), description: "Id of one of the viewer's sessions." }) }),
+  scope: 'administration',
+  description: `Signs out a browser of the viewer or, for administrators, of another user. ${ENDED}`,
+  input: (t) => ({
+    sessionId: t.id({ ...refersTo('Session'), description: 'Id of a session that the viewer can see.' }),
+  }),
   payload: () => ({ sessionId: { type: 'ID', refersTo: 'Session', description: 'Id of the session that ended.' } }),
   resolve: async (ctx, { sessionId }) => {
     await revokeSession(ctx, sessionId);
@@ -134,6 +231,7 @@ mutation('revokeSession', {
 });
 
 mutation('revokeOtherSessions', {
+  scope: 'administration',
   description: `Signs out all other browsers of the viewer. With an API key, signs out all browsers. ${ENDED}`,
   payload: () => ({
     sessionIds: { type: ['ID'], refersTo: 'Session', description: 'Ids of the sessions that ended, at most 100.' },

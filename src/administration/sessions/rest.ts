@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, text } from '../../api/rest/params.ts';
-import { listSessions, revokeOtherSessions, revokeSession, signInBrowser, signOut } from './service.ts';
+import {
+  completeSignIn,
+  listSessions,
+  listSessionsOf,
+  revokeOtherSessions,
+  revokeSession,
+  signInBrowser,
+  signOut,
+} from './service.ts';
 import { toWire, wireSession } from './wire.ts';
 
 export const postSession = endpoint({
@@ -21,6 +29,33 @@ export const postSession = endpoint({
   async handle(request, login, http) {
     const { user, session } = await signInBrowser(request, login, http);
     return { user_id: user.id, session_id: session.id };
+  },
+});
+
+export const postSecondStep = endpoint({
+  method: 'POST',
+  path: '/sessions/second_factor',
+  auth: 'none',
+  equivalents: ['completeSignIn'],
+  summary: 'Complete the sign-in of a browser with a second factor',
+  description:
+    'Continues a sign-in for which `POST /sessions` returned `SECOND_FACTOR_REQUIRED`, with either `code` or `passkey`. After 5 ' +
+    'wrong codes within 30 minutes, further ones are refused. `recovery_codes` is null, unless the person added the second factor.',
+  params: {
+    challenge: text(z.string(), { description: 'The `challenge` of the error.', example: 'c2VhbGVk' }),
+    code: text(z.string(), {
+      description: 'Code of the authenticator app, six digits, or a recovery code.',
+      example: '123456',
+    }).optional(),
+    passkey: text(z.string(), {
+      description: 'Response of the browser to the `passkey_options` of the error, as JSON text.',
+      example: '{"id":"cGFzc2tleQ"}',
+    }).optional(),
+  },
+  reply: { user_id: z.int(), session_id: z.int(), recovery_codes: z.array(z.string()).nullable() },
+  async handle(request, login, http) {
+    const { user, session, recoveryCodes } = await completeSignIn(request, login, http);
+    return { user_id: user.id, session_id: session.id, recovery_codes: recoveryCodes };
   },
 });
 
@@ -47,7 +82,23 @@ export const getSessions = endpoint({
   params: {},
   reply: { sessions: z.array(wireSession) },
   async handle(ctx) {
-    return { sessions: (await listSessions(ctx)).map((session) => toWire(session, ctx.viewer)) };
+    return { sessions: (await listSessions(ctx, [ctx.viewer.id])).map((session) => toWire(session, ctx.viewer)) };
+  },
+});
+
+export const getSessionsOf = endpoint({
+  method: 'GET',
+  path: '/users/{user_id}/sessions',
+  auth: 'basic',
+  equivalents: ['User.sessions'],
+  summary: 'List the browsers a user is signed in with',
+  description:
+    'Last used first. Empty unless the user is the viewer, or the viewer is an administrator. Sessions of owners are listed ' +
+    'for owners only.',
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }) },
+  reply: { sessions: z.array(wireSession) },
+  async handle(ctx, { user_id }) {
+    return { sessions: (await listSessionsOf(ctx, user_id)).map((session) => toWire(session, ctx.viewer)) };
   },
 });
 
@@ -56,9 +107,12 @@ export const deleteSession = endpoint({
   path: '/sessions/{session_id}',
   auth: 'basic',
   equivalents: ['revokeSession'],
-  summary: 'Sign one of your browsers out',
-  description: 'Open requests and sockets of the session are closed immediately.',
-  params: { session_id: inPath(z.int(), { description: 'Id of one of your sessions.' }) },
+  scope: 'administration',
+  summary: 'Sign a browser out',
+  description:
+    'One of your own or, for administrators, one of another user who is not an owner. Owners can sign out the browsers of all ' +
+    'users. Open requests and sockets of the session are closed immediately.',
+  params: { session_id: inPath(z.int(), { description: 'Id of the session.' }) },
   reply: {},
   handle: (ctx, { session_id }) => revokeSession(ctx, session_id),
 });
@@ -68,6 +122,7 @@ export const deleteOtherSessions = endpoint({
   path: '/sessions',
   auth: 'basic',
   equivalents: ['revokeOtherSessions'],
+  scope: 'administration',
   summary: 'Sign all your other browsers out',
   description:
     'With an API key, all browsers are signed out. Open requests and sockets of the sessions are closed immediately.',

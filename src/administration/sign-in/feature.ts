@@ -1,5 +1,6 @@
 import type { Feature } from '../../api/feature.ts';
 import './graphql.ts';
+import './graphql-inputs.ts';
 import { fetchApiKey, jwtFetchApiKey } from './rest.ts';
 
 export const signIn: Feature = {

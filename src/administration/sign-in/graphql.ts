@@ -2,7 +2,7 @@ import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access
 import { errorType } from '../../api/graphql/schema/errors.ts';
 import { publicMutation } from '../../api/graphql/schema/mutation.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
-import { AuthenticationFailedError, PasswordRequiredError } from './errors.ts';
+import { AuthenticationFailedError, PasswordAuthDisabledError, PasswordRequiredError } from './errors.ts';
 import { fetchApiKeyByJwt } from './jwt.ts';
 import { fetchApiKey } from './login.ts';
 
@@ -11,6 +11,8 @@ errorType(
   PasswordRequiredError,
   'The sign-in of the session was more than ten minutes ago. The user must give their password or sign in again.',
 );
+
+errorType(PasswordAuthDisabledError, 'The account needs a second factor, so a password alone gives no API key.');
 
 publicMutation('fetchApiKey', {
   ignoresIdempotencyKey: true,
@@ -30,6 +32,7 @@ publicMutation('fetchApiKey', {
   }),
   errors: [
     AuthenticationFailedError,
+    PasswordAuthDisabledError,
     UserDeactivatedError,
     OrganizationDeactivatedError,
     NonexistentSubdomainError,

@@ -1,5 +1,6 @@
 import { errors, jwtVerify } from 'jose';
 import type { RequestCtx, Runtime } from '../../access/context.ts';
+import { auditFailedSignIn } from '../../access/failed-sign-ins.ts';
 import { useUp } from '../../access/used-tokens.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import { ConflictError, NonexistentSubdomainError, ValidationError } from '../../platform/errors.ts';
@@ -7,16 +8,22 @@ import type { JwtKey } from '../../platform/jwt-keys.ts';
 import { AuthenticationFailedError } from './errors.ts';
 import { type Login, logIn } from './login.ts';
 
-/** Maximum length in bytes of a web token that is parsed. Tokens of identity providers have one or two kilobytes. */
+/**
+ * Maximum length of a web token, in bytes. Longer tokens are refused with `ValidationError`. Tokens of identity providers have
+ * one or two kilobytes.
+ */
 export const MAX_TOKEN_BYTES = 8 * 1024;
 /**
- * Pattern of a web token: three parts of base64url, separated by dots. Tokens with padding or white space are refused, although
+ * Matches a web token: three parts of base64url, separated by dots. Tokens with padding or white space are refused, although
  * decoders ignore these characters.
  *
  * @see RFC 7515 2, 3.1
  */
 const COMPACT = /^[\w-]*\.[\w-]*\.[\w-]*$/;
-/** Tolerated difference between the clocks of issuer and server, in seconds. */
+/**
+ * Tolerated difference between the clocks of issuer and server, in seconds. Tokens that are expired, or issued in the future,
+ * by more than this are refused.
+ */
 const CLOCK_SKEW = 60;
 /** Start of the year 9999, in milliseconds since 1970. It replaces later expiry times of tokens. */
 const LAST_DATE = Date.UTC(9999, 0);
@@ -33,10 +40,8 @@ const LAST_DATE = Date.UTC(9999, 0);
  * @throws OrganizationDeactivatedError, UserDeactivatedError if the person cannot sign in.
  * @see RFC 8725
  */
-export async function fetchApiKeyByJwt(
-  { app, work, organization, caller }: RequestCtx,
-  { token }: { token: string },
-): Promise<Login> {
+export async function fetchApiKeyByJwt(request: RequestCtx, { token }: { token: string }): Promise<Login> {
+  const { app, work, organization, caller, clientName } = request;
   if (organization === null) throw new NonexistentSubdomainError();
   const key = app.config.jwtKeys.get(organization.subdomain);
   if (key === undefined) throw new ConflictError('JWT authentication is not enabled for this organization');
@@ -56,9 +61,13 @@ export async function fetchApiKeyByJwt(
       reason: 'no account for the web token',
     };
     app.log.warn(facts, 'sign-in failed');
+    auditFailedSignIn(request, {
+      ...{ subdomain: organization.subdomain, reason: 'no account for the web token', caller, clientName },
+      account: undefined,
+    });
     throw new AuthenticationFailedError();
   }
-  const login = await logIn({ app, work }, { user, organization });
+  const login = await logIn(request, { user, organization }, 'web token');
   // The use of the token is recorded last, so that the token can be used again if signing in fails.
   const { jti, exp = 0 } = claims;
   const expiresAt = new Date(Math.min((exp + CLOCK_SKEW) * 1000, LAST_DATE));
@@ -71,7 +80,7 @@ const badToken = () => new ValidationError('Bad JSON web token', { parameter: 't
 /**
  * Returns the claims of a web token that is well-formed, signed by the organization's issuer, and currently valid.
  *
- * @throws BadRequestError for any other token.
+ * @throws ValidationError for any other token.
  */
 async function verify(app: Runtime, { key, algorithms, issuer, audience, type, once }: JwtKey, token: string) {
   if (Buffer.byteLength(token) > MAX_TOKEN_BYTES || !COMPACT.test(token)) throw badToken();

@@ -1,41 +1,36 @@
-import { createHash } from 'node:crypto';
 import type { Account } from '../../access/accounts.ts';
-import type { RequestCtx, Runtime, WorkCtx } from '../../access/context.ts';
+import type { RequestCtx, WorkCtx } from '../../access/context.ts';
+import { auditFailedSignIn, type FailedSignIn } from '../../access/failed-sign-ins.ts';
 import { verifyPassword } from '../../access/passwords.ts';
 import { normalAddress, requireActive } from '../../access/sign-in.ts';
+import { type AuditedContext, writeAuditLog } from '../../events/audit.ts';
+import { requireLive } from '../../events/context.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import type { Caller } from '../../platform/caller.ts';
 import { AbandonedError, NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
-import type { FailureCounter } from '../../platform/rate-limits.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
-import { AuthenticationFailedError } from './errors.ts';
+import { limited } from './attempts.ts';
+import { AuthenticationFailedError, PasswordAuthDisabledError } from './errors.ts';
 import { recordFirstLogin } from './first-login.ts';
-
-const FAILURES = { points: 5, duration: 1800 };
-
-/** Password attempts of one running service. */
-interface Attempts {
-  readonly failures: FailureCounter;
-  /** Last password attempt for each email address of an organization. Attempts for the same address run one after the other. */
-  readonly last: Map<string, Promise<unknown>>;
-}
-
-/** Password attempts, for each running service. Several services may run in one process. */
-const attemptsOf = new WeakMap<Runtime, Attempts>();
+import { secondStepOf } from './second-step.ts';
 
 /**
  * Returns the API key of the person with this email address and password. Records the first login of an imported user.
  *
  * @throws ValidationError if the address or the password contains a null byte.
  * @throws AuthenticationFailedError if address and password match no account with a password. For an unknown address, the check
- * takes as long as for an existing account.
+ *   takes as long as for an existing account.
  * @throws OrganizationDeactivatedError, UserDeactivatedError if address and password match, but the account cannot sign in.
+ * @throws PasswordAuthDisabledError if address and password match, but the account has or must have a second factor.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
  * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
  */
 export async function fetchApiKey(request: RequestCtx, login: PasswordLogin): Promise<Login> {
-  return logIn(request, await provePassword(request, login));
+  const account = await provePassword(request, login);
+  requireActive(account);
+  if ((await secondStepOf(request, account)) !== undefined) throw new PasswordAuthDisabledError();
+  return logIn(request, account, 'password');
 }
 
 /** Credentials that a user enters to sign in. */
@@ -48,7 +43,10 @@ export interface PasswordLogin {
 /**
  * Returns the account with this email address and password, even if the account is deactivated.
  *
- * @throws The errors of `fetchApiKey`, except OrganizationDeactivatedError and UserDeactivatedError.
+ * @throws ValidationError if the address or the password contains a null byte.
+ * @throws AuthenticationFailedError if address and password match no account with a password.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
+ * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
  */
 export async function provePassword(request: RequestCtx, { username, password }: PasswordLogin): Promise<Account> {
   const { organization, caller } = request;
@@ -69,12 +67,25 @@ export interface Login {
 }
 
 /**
- * Returns the API key of a user who has proved their identity.
+ * Returns the API key of a user who has proved their identity, and writes an entry about the sign-in to the audit log.
+ *
+ * @param method The way in which the user proved their identity.
  *
  * @throws OrganizationDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
-export async function logIn({ app, work }: WorkCtx, account: Account): Promise<Login> {
+export async function logIn(
+  request: RequestCtx,
+  account: Account,
+  method: 'password' | 'web token' | 'single sign-on' | 'browser',
+): Promise<Login> {
+  const { app, work, caller, clientName } = request;
   const user = await letIn({ app, work }, account);
+  const { id, organizationId } = user;
+  const scope = { app: requireLive(work).app, organizationId, caller, clientName };
+  const changes = { credential: { new: 'api_key' }, method: { new: method } };
+  await writeAuditLog(work.db, scope, [
+    { action: 'signed_in', objectType: 'user', objectId: id, actorId: id, changes },
+  ]);
   const { sealed } = await work.db.apiKey.findUniqueOrThrow({
     where: { organizationId_userId: { organizationId: user.organizationId, userId: user.id } },
   });
@@ -106,19 +117,30 @@ export async function letIn({ app, work }: WorkCtx, { user, organization }: Acco
  *   limit.
  */
 export async function tryPassword(
-  ctx: WorkCtx,
+  ctx: WorkCtx & Pick<AuditedContext, 'clientName' | 'viewer'>,
   organization: Organization,
   attempt: PasswordAttempt,
 ): Promise<User | undefined> {
   const { app } = ctx;
   const { address, caller } = attempt;
   const facts = { organization: organization.id, account: address, address: caller?.address };
+  const audit = (reason: FailedSignIn['reason']) =>
+    auditFailedSignIn(ctx, {
+      ...{ subdomain: organization.subdomain, reason, caller, account: address },
+      clientName: ctx.clientName ?? ctx.viewer?.clientName,
+    });
   try {
     const user = await limited(app, `${organization.id} ${address}`, () => checkPassword(ctx, organization, attempt));
-    if (user === undefined) app.log.warn({ ...facts, reason: 'wrong password' }, 'sign-in failed');
+    if (user === undefined) {
+      app.log.warn({ ...facts, reason: 'wrong password' }, 'sign-in failed');
+      audit('wrong password');
+    }
     return user;
   } catch (error) {
-    if (error instanceof RateLimitHitError) app.log.warn({ ...facts, reason: 'too many attempts' }, 'sign-in failed');
+    if (error instanceof RateLimitHitError) {
+      app.log.warn({ ...facts, reason: 'too many attempts' }, 'sign-in failed');
+      audit('too many attempts');
+    }
     throw error;
   }
 }
@@ -145,50 +167,4 @@ async function checkPassword(
   return (await verifyPassword(config, password, user?.passwordHash ?? null, caller)) && user !== null
     ? user
     : undefined;
-}
-
-/**
- * Runs `attempt`, unless 5 attempts for the same email address have failed within 30 minutes.
- *
- * Attempts for one email address run one after the other. So of a thousand concurrent attempts with wrong passwords, only five
- * are made. A user who signs in with the right password from several clients at the same time does not reach the limit.
- *
- * @param name Organization id and email address, separated by a space.
- * @throws RateLimitHitError if too many attempts have failed.
- */
-async function limited(
-  app: Runtime,
-  name: string,
-  attempt: () => Promise<User | undefined>,
-): Promise<User | undefined> {
-  const { failures, last } = attemptsFor(app);
-  // The key is a hash of the email address, so that its length does not depend on the client's input.
-  const key = createHash('sha256').update(name).digest('base64');
-  const turn = (last.get(key) ?? Promise.resolve()).then(async () => {
-    const waitMs = await failures.waitMs(key);
-    if (waitMs > 0) throw new RateLimitHitError(Math.ceil(waitMs / 1000));
-    const user = await attempt();
-    if (user === undefined) await failures.add(key);
-    else await failures.clear(key);
-    return user;
-  });
-  const settled = turn.then(
-    () => {},
-    () => {},
-  );
-  last.set(key, settled);
-  try {
-    return await turn;
-  } finally {
-    if (last.get(key) === settled) last.delete(key);
-  }
-}
-
-function attemptsFor(app: Runtime): Attempts {
-  const known = attemptsOf.get(app) ?? {
-    failures: app.rateLimits.failureCounter('password_failures', FAILURES),
-    last: new Map(),
-  };
-  attemptsOf.set(app, known);
-  return known;
 }

@@ -1,4 +1,5 @@
-import type { Ctx } from '../../access/context.ts';
+import type { Ctx, Scope } from '../../access/context.ts';
+import { revokeNamedKeys } from '../../access/named-keys.ts';
 import type { PasswordOwner } from '../../access/password-strength.ts';
 import { checkPassword, hashPassword } from '../../access/passwords.ts';
 import { endSessions, otherThan } from '../../access/sessions.ts';
@@ -65,6 +66,7 @@ export async function replacePassword(ctx: Ctx, newPassword: string): Promise<vo
       data: { passwordHash },
     });
     await endSessions(tx, emit, viewer.user);
+    emit.audit({ action: 'password_changed', objectType: 'user', objectId: viewer.id });
     await passwordChanged(tx, viewer.organization, viewer.user);
   });
 }
@@ -73,17 +75,43 @@ const ownerOf = ({ user, organization }: Ctx['viewer']): PasswordOwner => ({ ...
 
 /**
  * Completes a change of password. Cancels a pending change of email address, because another person with the old password may
- * have requested it. Notifies the user by email.
+ * have requested it, and a link to reset the password. Notifies the user by email.
  */
 async function passwordChanged(tx: Tx, organization: Organization, user: User): Promise<void> {
   await tx.emailChange.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
+  await tx.passwordReset.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
   await queueSecurityMail(tx, organization, user, { subject: 'Your password', happened: 'your password was changed.' });
+}
+
+/**
+ * Writes the password that a person has chosen by a link in an email. The transaction must hold the lock of the user's row. Ends
+ * all sessions, replaces the default API key and revokes the others, because another person may know the old password.
+ */
+export async function completeReset(
+  tx: Tx,
+  emit: Emit,
+  scope: Scope,
+  {
+    organization,
+    user,
+    passwordHash,
+  }: { readonly organization: Organization; readonly user: User; readonly passwordHash: string },
+): Promise<void> {
+  await tx.user.update({
+    where: { organizationId_id: { organizationId: user.organizationId, id: user.id } },
+    data: { passwordHash },
+  });
+  await endSessions(tx, emit, user);
+  emit.audit({ action: 'password_reset', objectType: 'user', objectId: user.id });
+  await passwordChanged(tx, organization, user);
+  await replaceKey(tx, emit, scope, user.id);
+  await revokeNamedKeys(tx, emit, user);
 }
 
 /**
  * Writes the new password. The transaction must hold the lock of the user's row. Ends the user's other sessions and cancels a
  * pending change of email address, because another person with the old password may have started them. If the request uses a
- * session, the API key is replaced too, unless `keepsApiKey` is true.
+ * session, the default API key is replaced and the others are revoked, unless `keepsApiKey` is true.
  *
  * @throws ValidationError if the stored hash is no longer `oldHash`, because another request has changed the password.
  */
@@ -99,7 +127,10 @@ export async function writePassword(
     data: { passwordHash: newHash },
   });
   const { viewer } = ctx;
+  emit.audit({ action: 'password_changed', objectType: 'user', objectId: user.id });
   await endSessions(tx, emit, user, otherThan(viewer));
   await passwordChanged(tx, viewer.organization, user);
-  if (viewer.credential?.kind === 'session' && !keepsApiKey) await replaceKey(tx, emit, ctx, user.id);
+  if (viewer.credential?.kind !== 'session' || keepsApiKey) return;
+  await replaceKey(tx, emit, ctx, user.id);
+  await revokeNamedKeys(tx, emit, user);
 }

@@ -2,20 +2,26 @@ import type { Credential, Ctx } from '../../access/context.ts';
 import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { MAX_PASSWORD_LENGTH } from '../../access/passwords.ts';
 import { normalAddress } from '../../access/sign-in.ts';
-import { ValidationError } from '../../platform/errors.ts';
+import { ForbiddenError, ValidationError } from '../../platform/errors.ts';
 import { lengthOf } from '../../platform/text.ts';
 import { PasswordRequiredError } from './errors.ts';
 import { tryPassword } from './login.ts';
 
-/** Time in ms after a sign-in during which requests in the session need no password. */
+/**
+ * Time after a sign-in, in milliseconds, during which the session can make protected changes (such as a new API key) without
+ * the current password.
+ */
 const RECENT_MS = 10 * 60_000;
 
 /** Description of the parameter with the current password. */
 export const CURRENT_PASSWORD =
-  'Your own current password. Required in a session if the sign-in was more than ten minutes ago. Not needed with ' +
-  'an API key.';
+  'Your own current password. Required in a session if the sign-in was more than ten minutes ago, and with an API key that ' +
+  'has a name. Not needed with the default API key.';
+/** Prefix of the description of `CURRENT_PASSWORD` in changes of the organization. */
+export const RELAXING = 'Needed to require a second factor for fewer roles.';
 /** Description for the documentation of requests that require a recent sign-in. */
-export const RECENT_SIGN_IN = 'In a session, requires a sign-in within the last ten minutes.';
+export const RECENT_SIGN_IN =
+  'In a session, requires a sign-in within the last ten minutes. Not available with an API key that has a name.';
 
 /**
  * Credentials of the requests that contained the correct password. Each request has its own credential object, so the password
@@ -28,14 +34,14 @@ export const wrongPassword = (parameter: string) => new ValidationError('Wrong p
 
 /**
  * Checks that the request comes from the user, and not only from a browser with the user's session cookie. Required for changes
- * that give access beyond the session: API keys, email addresses, passwords, accounts, roles,
- * owners of bots. Each of these proves the user's
- * identity: an API key, a sign-in within the last ten minutes, the current password.
+ * that give access beyond the session: API keys, email addresses, passwords, accounts, roles, owners of bots. Each of these
+ * proves the user's identity: the default API key, a sign-in within the last ten minutes, the current password.
  *
  * Checking a password is slow, so this must not run in a transaction. Failed checks count towards the limit of failed sign-ins.
  *
  * @param parameter Name of the parameter that contains the password.
- * @throws PasswordRequiredError if the sign-in was more than ten minutes ago and no password is given.
+ * @throws PasswordRequiredError if no password is given, and the sign-in was more than ten minutes ago, or the API key has a
+ *   name.
  * @throws ValidationError if the password is wrong.
  * @throws RateLimitHitError after 5 failures within 30 minutes.
  */
@@ -47,7 +53,7 @@ export async function requireProof(
   const { credential } = ctx.viewer;
   if (currentPassword === undefined) return requireRecentSignIn(ctx, parameter);
   if (currentPassword.includes('\0') || lengthOf(currentPassword) > MAX_PASSWORD_LENGTH) throw wrongPassword(parameter);
-  if (credential?.kind !== 'session') return;
+  if (credential === null || isDefaultKey(credential)) return;
   const isRight = await runOutsideTransaction(ctx.work, 'proof', (work) =>
     isPassword({ ...ctx, work }, currentPassword),
   );
@@ -56,15 +62,35 @@ export async function requireProof(
 }
 
 /**
- * Checks that the viewer signed in within the last ten minutes, or uses an API key. Called for requests without a password
- * parameter, such as reads.
+ * Checks that the viewer signed in within the last ten minutes, or uses the default API key. Called for requests without a
+ * password parameter, such as reads.
  *
  * @param parameter Name of the parameter for the current password, if the request has one.
- * @throws PasswordRequiredError if the sign-in was more than ten minutes ago.
+ * @throws PasswordRequiredError if the sign-in was more than ten minutes ago, or the API key has a name.
  */
-export function requireRecentSignIn({ app, viewer: { credential } }: Ctx, parameter?: string): void {
-  if (credential?.kind !== 'session' || proved.has(credential)) return;
-  if (credential.signedInAt.getTime() + RECENT_MS < app.now().getTime()) throw new PasswordRequiredError(parameter);
+export function requireRecentSignIn(ctx: Ctx, parameter?: string): void {
+  if (!isRecentlyProved(ctx)) throw new PasswordRequiredError(parameter);
+}
+
+/** Returns whether the viewer signed in within the last ten minutes, gave the current password, or uses the default API key. */
+export function isRecentlyProved({ app, viewer: { credential } }: Ctx): boolean {
+  if (credential === null || isDefaultKey(credential) || proved.has(credential)) return true;
+  return credential.kind === 'session' && credential.signedInAt.getTime() + RECENT_MS >= app.now().getTime();
+}
+
+/** Returns whether credentials prove the identity of the user without the password: the default API key, or the operator. */
+export const isDefaultKey = (credential: Credential | null): boolean =>
+  credential === null || (credential.kind === 'key' && credential.id === undefined);
+
+/**
+ * Checks that the viewer's API key does not expire. Called for requests that show or replace default keys, which do not expire.
+ *
+ * @throws ForbiddenError if the key expires.
+ */
+export function requireLastingKey({ viewer: { credential } }: Pick<Ctx, 'viewer'>): void {
+  if (credential?.kind === 'key' && credential.endsAt !== undefined) {
+    throw new ForbiddenError('An API key that expires cannot read or replace keys that do not expire.');
+  }
 }
 
 /**

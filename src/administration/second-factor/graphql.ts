@@ -1,0 +1,298 @@
+import { signedIn } from '../../access/context.ts';
+import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
+import { eventType, outdatedRoot } from '../../api/graphql/schema/event-types.ts';
+import { mutation, publicMutation } from '../../api/graphql/schema/mutation.ts';
+import { refersTo } from '../../api/graphql/schema/refs.ts';
+import type { Passkey } from '../../generated/prisma/client.ts';
+import { User } from '../../people/graphql.ts';
+import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
+import { PasswordRequiredError } from '../sign-in/errors.ts';
+import { factorProof, REQUEST_OPTIONS } from '../sign-in/graphql-inputs.ts';
+import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
+import { credentialIdOf } from '../sign-in/webauthn.ts';
+import {
+  addPasskey,
+  beginPasskey,
+  beginPasskeyAtSignIn,
+  beginPasskeyProof,
+  removePasskey,
+  renamePasskey,
+} from './passkeys.ts';
+import {
+  beginEnrollment,
+  beginEnrollmentAtSignIn,
+  confirmEnrollment,
+  type FactorState,
+  factorState,
+  removeFactor,
+  replaceRecoveryCodes,
+  resetFactor,
+} from './service.ts';
+
+const CREDENTIAL_ID = 'Id that the authenticator chose, in base64url.';
+const NAME = 'Name of the passkey, at most 100 characters.';
+
+const OwnPasskey = builder.objectRef<Passkey>('OwnPasskey').implement({
+  description: 'A passkey with which the viewer signs in.',
+  fields: (t) => ({
+    credentialId: t.string({ description: CREDENTIAL_ID, resolve: credentialIdOf }),
+    name: t.exposeString('name', { description: NAME }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the viewer added it.' }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time of the last use. Null if there was none.',
+    }),
+    isBackedUp: t.exposeBoolean('isBackedUp', {
+      description: 'Whether a copy of the passkey existed outside of the device at the last use.',
+    }),
+  }),
+});
+
+const OwnSecondFactor = builder.objectRef<FactorState>('OwnSecondFactor').implement({
+  description:
+    "State of the viewer's second factors: at most one authenticator app that shows time-based codes, passkeys, and recovery codes.",
+  fields: (t) => ({
+    addedAt: t.expose('addedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the viewer added the authenticator app. Null if there is none.',
+    }),
+    passkeys: t.field({
+      type: [OwnPasskey],
+      description: 'Passkeys of the viewer, oldest first: at most 10.',
+      resolve: ({ passkeys }) => passkeys,
+    }),
+    recoveryCodesLeft: t.exposeInt('recoveryCodesLeft', {
+      description: 'Number of unused recovery codes, at most 10.',
+    }),
+    isRequired: t.exposeBoolean('isRequired', {
+      description: 'Whether the organization requires a second factor of the viewer.',
+    }),
+  }),
+});
+
+builder.queryField('ownSecondFactor', (t) =>
+  t.field({
+    type: OwnSecondFactor,
+    nullable: true,
+    description: "The viewer's second factors.",
+    resolve: (_root, _args, ctx) => factorState(signedIn(ctx)),
+  }),
+);
+
+const ENROLLMENT = {
+  secret: {
+    type: 'String',
+    description: 'Secret for the authenticator app, in base32. It takes effect when it is confirmed with a code.',
+  },
+  uri: { type: 'String', description: 'URI of the secret, to be shown as a QR code.' },
+} as const;
+const CODES = {
+  type: ['String'] as ['String'],
+  description: 'Codes that can each be used once instead of the second factor: at most 10. They cannot be read again.',
+};
+const CODES_OF_FIRST = {
+  type: CODES.type,
+  nullable: true,
+  description: `${CODES.description} Null if the viewer had another second factor: earlier codes stay valid.`,
+} as const;
+const OPTIONS = {
+  options: {
+    type: 'String',
+    description:
+      'Options of `navigator.credentials.create`, as JSON text for `PublicKeyCredential.parseCreationOptionsFromJSON`.',
+  },
+} as const;
+const PROVED_IF_ANY =
+  'If the viewer has a second factor, needs either a code of it, or the use of a passkey after `beginPasskeyProof`.';
+const PROVED = 'Needs either a code, or the use of a passkey after `beginPasskeyProof`.';
+const LAST =
+  'Recovery codes are removed with the last second factor, which is refused if the organization requires one of the viewer.';
+const errors = [PasswordRequiredError, RateLimitHitError];
+
+mutation('beginSecondFactor', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description:
+    "Begins to add an authenticator app to the viewer's account. Complete it with `confirmSecondFactor`. " +
+    PROVED_IF_ANY,
+  input: (t) => ({
+    ...factorProof(t),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
+  }),
+  payload: () => ENROLLMENT,
+  errors,
+  resolve: (ctx, { code, passkey, currentPassword }) =>
+    beginEnrollment(ctx, { code, passkey }, currentPassword ?? undefined),
+});
+
+publicMutation('beginSecondFactorAtSignIn', {
+  ignoresIdempotencyKey: true,
+  description:
+    'Begins to add an authenticator app during a sign-in, for a user who must have a second factor but has none. Complete it ' +
+    'with `completeSignIn`.',
+  input: (t) => ({ challenge: t.string({ description: 'Challenge of `SecondFactorRequiredError`.' }) }),
+  payload: () => ENROLLMENT,
+  errors: [UserDeactivatedError, OrganizationDeactivatedError, NonexistentSubdomainError],
+  resolve: (request, { challenge }) => beginEnrollmentAtSignIn(request, challenge),
+});
+
+mutation('confirmSecondFactor', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description:
+    "Confirms the viewer's authenticator app. From then on, a sign-in with the password needs a code. After five wrong codes " +
+    'within 30 minutes, further codes are refused.',
+  input: (t) => ({ code: t.string({ description: 'Code of the authenticator app, six digits.' }) }),
+  payload: () => ({ recoveryCodes: CODES_OF_FIRST }),
+  errors: [RateLimitHitError],
+  resolve: async (ctx, { code }) => ({ recoveryCodes: await confirmEnrollment(ctx, code) }),
+});
+
+mutation('replaceRecoveryCodes', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description: `Replaces the viewer's recovery codes. ${PROVED}`,
+  input: (t) => ({
+    ...factorProof(t),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
+  }),
+  payload: () => ({ recoveryCodes: CODES }),
+  errors,
+  resolve: async (ctx, { code, passkey, currentPassword }) => ({
+    recoveryCodes: await replaceRecoveryCodes(ctx, { code, passkey }, currentPassword ?? undefined),
+  }),
+});
+
+mutation('removeSecondFactor', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description: `Removes the viewer's authenticator app. ${LAST} ${PROVED}`,
+  input: (t) => ({
+    ...factorProof(t),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
+  }),
+  payload: () => ({}),
+  errors,
+  resolve: async (ctx, { code, passkey, currentPassword }) => {
+    await removeFactor(ctx, { code, passkey }, currentPassword ?? undefined);
+    return {};
+  },
+});
+
+mutation('beginPasskey', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description:
+    "Begins to add a passkey to the viewer's account. Complete it with `addPasskey` within ten minutes. " +
+    PROVED_IF_ANY,
+  input: (t) => ({
+    ...factorProof(t),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
+  }),
+  payload: () => OPTIONS,
+  errors,
+  resolve: async (ctx, { code, passkey, currentPassword }) => ({
+    options: await beginPasskey(ctx, { code, passkey }, currentPassword ?? undefined),
+  }),
+});
+
+publicMutation('beginPasskeyAtSignIn', {
+  ignoresIdempotencyKey: true,
+  description:
+    'Begins to add a passkey during a sign-in, for a user who must have a second factor but has none. Complete it with ' +
+    '`completeSignIn`.',
+  input: (t) => ({ challenge: t.string({ description: 'Challenge of `SecondFactorRequiredError`.' }) }),
+  payload: () => OPTIONS,
+  errors: [UserDeactivatedError, OrganizationDeactivatedError, NonexistentSubdomainError],
+  resolve: async (request, { challenge }) => ({ options: await beginPasskeyAtSignIn(request, challenge) }),
+});
+
+mutation('addPasskey', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description:
+    "Adds a passkey to the viewer's account. From then on, a sign-in with the password needs a second factor, and the passkey can " +
+    'be used to sign in without the password.',
+  input: (t) => ({
+    name: t.string({ description: NAME }),
+    response: t.string({
+      description:
+        'Response of the browser that created the passkey (`navigator.credentials.create`), as JSON text of its `toJSON`. At ' +
+        'most 40,000 characters.',
+    }),
+  }),
+  payload: () => ({
+    passkey: { type: OwnPasskey, description: 'The new passkey.' },
+    recoveryCodes: CODES_OF_FIRST,
+  }),
+  resolve: (ctx, { name, response }) => addPasskey(ctx, name, response),
+});
+
+const WHICH = 'Credential id of a passkey of the viewer.';
+
+mutation('renamePasskey', {
+  scope: 'administration',
+  description: 'Renames a passkey of the viewer.',
+  input: (t) => ({ credentialId: t.string({ description: WHICH }), name: t.string({ description: NAME }) }),
+  payload: () => ({ passkey: { type: OwnPasskey, description: 'The passkey after the change.' } }),
+  resolve: async (ctx, { credentialId, name }) => ({ passkey: await renamePasskey(ctx, credentialId, name) }),
+});
+
+mutation('removePasskey', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description: `Removes a passkey of the viewer. ${LAST} ${PROVED}`,
+  input: (t) => ({
+    credentialId: t.string({ description: WHICH }),
+    ...factorProof(t),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
+  }),
+  payload: () => ({ credentialId: { type: 'String', description: 'Credential id of the removed passkey.' } }),
+  errors,
+  resolve: async (ctx, { credentialId, code, passkey, currentPassword }) => {
+    await removePasskey(ctx, credentialId, { code, passkey }, currentPassword ?? undefined);
+    return { credentialId };
+  },
+});
+
+mutation('beginPasskeyProof', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  description:
+    "Begins a proof with a passkey of the viewer, for changes of the viewer's second factors that have the input `passkey`. Valid " +
+    'for ten minutes, and for one change.',
+  payload: () => ({ options: { type: 'String', description: REQUEST_OPTIONS } }),
+  resolve: async (ctx) => ({ options: await beginPasskeyProof(ctx) }),
+});
+
+mutation('resetSecondFactor', {
+  scope: 'administration',
+  ignoresIdempotencyKey: true,
+  description:
+    'Removes all second factors of another person who has lost them, and notifies the person by email. For administrators; only ' +
+    'owners can reset those of owners.',
+  input: (t) => ({
+    userId: t.id({ ...refersTo('User'), description: 'Id of the user.' }),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
+  }),
+  payload: () => ({ user: { type: User, description: 'The user.' } }),
+  errors,
+  resolve: async (ctx, { userId, currentPassword }) => ({
+    user: await resetFactor(ctx, userId, currentPassword ?? undefined),
+  }),
+});
+
+eventType('second_factor_changed', undefined, 'SecondFactorChangedEvent', () => ({}), {
+  description: "The viewer's second factors or recovery codes changed.",
+  outdates: () => [outdatedRoot('ownSecondFactor')],
+});

@@ -1,0 +1,175 @@
+import type { Scope } from '../../access/context.ts';
+import { organizationSetting } from '../../access/organization-settings.ts';
+import { requireActive } from '../../access/sign-in.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { IdentityProvider, Organization, User } from '../../generated/prisma/client.ts';
+import { requireFullName, requireReadableName } from '../../people/full-name.ts';
+import { lockOrganization } from '../../people/locks.ts';
+import { findUserByEmail } from '../../people/users.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { ValidationError } from '../../platform/errors.ts';
+import { requireAllowedAddress } from '../domains/service.ts';
+import { checkNewUser, isNameTaken, refusingTakenAddress } from '../new-user.ts';
+import { introduceUser } from '../users/service.ts';
+import { queueWelcomeMail } from '../welcome-mail.ts';
+import { emitIdentitiesChanged } from './events.ts';
+import { SignInFailure } from './failure.ts';
+import { applyGroupRules, firstRole } from './group-rules.ts';
+import type { Identity } from './identity.ts';
+
+/**
+ * Returns the user to whom an identity belongs: the user who is linked to it, else the user with its verified address, who is
+ * then linked, else a new user if the provider creates accounts. Applies the group rules of the provider.
+ *
+ * @throws SignInFailure if no user belongs to the identity, and none is created.
+ * @throws UserDeactivatedError if the user is deactivated.
+ * @throws OrganizationDeactivatedError if the organization is deactivated.
+ * @throws ValidationError, ConflictError if the organization does not accept the new user.
+ */
+export function accountOf(scope: Scope, given: IdentityProvider, identity: Identity): Promise<User> {
+  const { organizationId } = scope;
+  return refusingTakenAddress(() =>
+    transact(scope, async (tx, emit) => {
+      await lockOrganization(tx, organizationId);
+      const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
+      // The owner can have changed the provider while the person signed in.
+      const provider = await tx.identityProvider.findFirst({
+        where: { organizationId, id: given.id, isEnabled: true, issuer: given.issuer, clientId: given.clientId },
+      });
+      if (provider === null)
+        throw new SignInFailure('The provider was changed meanwhile. Sign in again.', { status: 409 });
+      const user =
+        (await linkedUser(tx, scope, identity)) ??
+        (await linkByAddress(tx, emit, scope, { provider, organization }, identity)) ??
+        (await createUser(tx, emit, scope, { provider, organization }, identity));
+      requireActive({ user, organization });
+      const { groups } = identity;
+      if (provider.groupsClaim !== null && groups !== undefined) {
+        await applyGroupRules(tx, emit, scope, { user, organization, provider, groups });
+      }
+      return tx.user.findUniqueOrThrow({ where: { organizationId_id: { organizationId, id: user.id } } });
+    }),
+  );
+}
+
+async function linkedUser(tx: Tx, { organizationId }: Scope, { issuer, subject }: Identity): Promise<User | undefined> {
+  const where = { organizationId_issuer_subject: { organizationId, issuer, subject } };
+  return (await tx.linkedIdentity.findUnique({ where, include: { user: true } }))?.user;
+}
+
+interface Place {
+  readonly provider: IdentityProvider;
+  readonly organization: Organization;
+}
+
+/**
+ * Returns the address of an identity, which the provider has verified.
+ *
+ * @throws SignInFailure if there is none, or people with its domain cannot sign in with the provider.
+ */
+function requireVerifiedAddress({ domains, name }: IdentityProvider, { email, isEmailVerified }: Identity): string {
+  if (email === undefined) throw new SignInFailure(`${name} does not name an email address for you.`);
+  if (!isEmailVerified) {
+    throw new SignInFailure(
+      `${name} has not verified your email address ${email}. Verify it there, then sign in again.`,
+    );
+  }
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+  if (domains.length > 0 && !domains.includes(domain)) {
+    throw new SignInFailure(`You cannot sign in with an address of ${domain}.`);
+  }
+  return email;
+}
+
+async function linkByAddress(
+  tx: Tx,
+  emit: Emit,
+  scope: Scope,
+  { provider, organization }: Place,
+  identity: Identity,
+): Promise<User | undefined> {
+  const { organizationId } = scope;
+  const email = requireVerifiedAddress(provider, identity);
+  const user = await findUserByEmail(tx, organizationId, email);
+  if (user === null) return undefined;
+  if (user.botType !== null || user.isSystem) throw new SignInFailure('This address cannot be used to sign in.');
+  requireActive({ user, organization });
+  const { issuer } = identity;
+  const where = { organizationId_userId_issuer: { organizationId, userId: user.id, issuer } };
+  // The provider can have given the address to another person.
+  if ((await tx.linkedIdentity.findUnique({ where })) !== null) {
+    throw new SignInFailure(
+      `The account with the address ${email} belongs to another person at ${provider.name}. Contact an owner of the organization.`,
+    );
+  }
+  await link(tx, emit, scope, user, identity);
+  return user;
+}
+
+async function link(
+  tx: Tx,
+  emit: Emit,
+  { app, organizationId }: Scope,
+  { id: userId }: User,
+  { issuer, subject }: Identity,
+): Promise<void> {
+  await tx.linkedIdentity.create({ data: { organizationId, userId, issuer, subject, createdAt: app.now() } });
+  emitIdentitiesChanged(emit, userId);
+  emit.audit({
+    action: 'identity_linked',
+    objectType: 'user',
+    objectId: userId,
+    actorId: userId,
+    changes: { issuer: { new: issuer } },
+  });
+}
+
+async function createUser(
+  tx: Tx,
+  emit: Emit,
+  scope: Scope,
+  { provider, organization }: Place,
+  identity: Identity,
+): Promise<User> {
+  const email = requireVerifiedAddress(provider, identity);
+  if (!provider.createsAccounts) {
+    throw new SignInFailure(
+      `No account of ${organization.name} has the address ${email}. Ask an administrator to invite you.`,
+    );
+  }
+  if (provider.groupsClaim !== null && identity.groups === undefined) {
+    throw new SignInFailure(`${provider.name} did not name your groups, so your role is not known.`);
+  }
+  await requireAllowedAddress(tx, organization, email);
+  const fullName = await freeName(tx, organization, namesFor(identity, email));
+  const role = firstRole(provider, identity.groups);
+  const row = await checkNewUser(scope.app, organization, { email, fullName, role });
+  const { user } = await introduceUser(tx, emit, scope, organization, row);
+  await queueWelcomeMail(tx, { app: scope.app, organization }, user);
+  await link(tx, emit, scope, user, identity);
+  return user;
+}
+
+/** Returns the valid full names in an identity, followed by a name derived from the email address. At least one name. */
+function namesFor({ names }: Identity, email: string): [string, ...string[]] {
+  const local = (email.split('@')[0] ?? '').replace(/[^\p{L}\p{N}.-]/gu, ' ').trim();
+  const [first = 'New user', ...others] = [...names, local].map((name) => name.slice(0, 100)).filter(isName);
+  return [first, ...others];
+}
+
+function isName(name: string): boolean {
+  try {
+    requireReadableName(requireFullName(name));
+    return true;
+  } catch (error) {
+    if (error instanceof ValidationError) return false;
+    throw error;
+  }
+}
+
+/** Returns the first name that is not in use, if the organization requires unique names. If all are, returns the first one. */
+async function freeName(tx: Tx, organization: Organization, names: readonly [string, ...string[]]): Promise<string> {
+  if (!organizationSetting(organization, 'require_unique_names')) return names[0];
+  for (const name of names) if (!(await isNameTaken(tx, organization.id, name))) return name;
+  return names[0];
+}

@@ -1,0 +1,6 @@
+import type { Feature } from '../../api/feature.ts';
+import './graphql.ts';
+import './graphql-identities.ts';
+import './graphql-sign-out.ts';
+
+export const singleSignOn: Feature = {};

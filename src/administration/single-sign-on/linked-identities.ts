@@ -1,0 +1,115 @@
+import type { Ctx } from '../../access/context.ts';
+import { requireAdministrator } from '../../access/roles.ts';
+import { asOfNow, requireLiveCredential } from '../../access/sign-in.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { LinkedIdentity, User } from '../../generated/prisma/client.ts';
+import { lockOrganization, lockUser } from '../../people/locks.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { ConflictError, NotFoundError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
+import { oneLine } from '../../platform/mail/outbox.ts';
+import { isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
+import { queueSecurityMail } from '../security-mail.ts';
+import { requireProof } from '../sign-in/proof.ts';
+import { emitIdentitiesChanged } from './events.ts';
+
+/** An identity with which a user can sign in, and the provider that confirms it. */
+export interface ShownIdentity extends Pick<LinkedIdentity, 'issuer' | 'createdAt'> {
+  /** Name of the provider. Null if the organization has no enabled provider with the issuer. */
+  readonly providerName: string | null;
+}
+
+/**
+ * Returns the identities that are linked to a user, oldest first.
+ *
+ * @returns Empty if the viewer is neither the user nor an administrator.
+ */
+export async function listIdentities(
+  { work, organizationId, viewer }: Ctx,
+  userId: number,
+): Promise<readonly ShownIdentity[]> {
+  if (userId !== viewer.id && !isAdministrator(viewer.role)) return [];
+  if (!isRowId(userId)) return [];
+  return identitiesOf(work.db, { organizationId, id: userId });
+}
+
+async function identitiesOf(
+  db: Pick<Tx, 'linkedIdentity' | 'identityProvider'>,
+  { organizationId, id: userId }: Pick<User, 'organizationId' | 'id'>,
+): Promise<readonly ShownIdentity[]> {
+  const where = { organizationId, userId };
+  const identities = await db.linkedIdentity.findMany({ where, orderBy: [{ createdAt: 'asc' }, { issuer: 'asc' }] });
+  if (identities.length === 0) return [];
+  const providers = await db.identityProvider.findMany({
+    where: { organizationId, isEnabled: true },
+    orderBy: { id: 'asc' },
+  });
+  return identities.map(({ issuer, createdAt }) => {
+    const providerName = providers.find((provider) => provider.issuer === issuer)?.name ?? null;
+    return { issuer, createdAt, providerName };
+  });
+}
+
+/**
+ * Unlinks an identity from a user. Sessions that began with it continue. If the provider confirms the user's address again, the
+ * next sign-in with the provider links the identity again. The user is notified by email.
+ *
+ * @param given User and issuer of the identity. Without a user, it is an identity of the viewer.
+ * @returns The user.
+ * @throws UnauthorizedPrincipalError for another user, unless the viewer is an administrator, and an owner if the user is one.
+ * @throws NotFoundError if there is no such user, or the user has no identity of the issuer.
+ * @throws ConflictError if the viewer has no other way to sign in: neither a password nor another identity.
+ * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws UnauthorizedError, InvalidApiKeyError if the viewer's session or key has ended in the meantime.
+ */
+export async function unlinkIdentity(
+  ctx: Ctx,
+  { userId = ctx.viewer.id, issuer }: { readonly userId?: number | undefined; readonly issuer: string },
+  currentPassword?: string,
+): Promise<User> {
+  const isOwn = userId === ctx.viewer.id;
+  if (!isOwn) requireAdministrator(ctx);
+  await requireProof(ctx, currentPassword);
+  const { organizationId } = ctx;
+  return transact(ctx, async (tx, emit) => {
+    await lockOrganization(tx, organizationId);
+    await lockUser(tx, ctx.viewer.user);
+    await requireLiveCredential(tx, ctx);
+    const now = await asOfNow(tx, ctx);
+    const user = await accessPerson(tx, now, userId);
+    const identities = await identitiesOf(tx, user);
+    const identity = identities.find((one) => one.issuer === issuer);
+    if (identity === undefined) throw new NotFoundError('No such identity', { parameter: 'issuer' });
+    const others = identities.filter((one) => one !== identity && one.providerName !== null);
+    if (isOwn && user.passwordHash === null && others.length === 0) {
+      throw new ConflictError('This is your only way to sign in. Set a password first.', { parameter: 'issuer' });
+    }
+    await deleteIdentity(tx, emit, user, issuer);
+    const name = oneLine(identity.providerName ?? issuer);
+    await queueSecurityMail(tx, now.viewer.organization, user, {
+      subject: 'A linked identity',
+      happened: `${isOwn ? 'you' : 'an administrator'} unlinked your account from ${name}.`,
+    });
+    return user;
+  });
+}
+
+/** Finds a person whose identities the viewer can unlink. @throws NotFoundError, UnauthorizedPrincipalError */
+async function accessPerson(tx: Tx, ctx: Ctx, userId: number): Promise<User> {
+  const { organizationId, viewer } = ctx;
+  if (userId !== viewer.id) requireAdministrator(ctx);
+  const where = { organizationId, id: userId, botType: null, isSystem: false };
+  const user = isRowId(userId) ? await tx.user.findFirst({ where }) : null;
+  if (user === null) throw new NotFoundError('No such user', { type: 'User', id: userId, parameter: 'user_id' });
+  if (isOwner(user.role) && !isOwner(viewer.role)) throw new UnauthorizedPrincipalError(OWNER);
+  return user;
+}
+
+async function deleteIdentity(tx: Tx, emit: Emit, { organizationId, id: userId }: User, issuer: string): Promise<void> {
+  await tx.linkedIdentity.deleteMany({ where: { organizationId, userId, issuer } });
+  emitIdentitiesChanged(emit, userId);
+  emit.audit({
+    ...{ action: 'identity_unlinked', objectType: 'user', objectId: userId },
+    changes: { issuer: { old: issuer } },
+  });
+}
