@@ -18,7 +18,10 @@ interface Payload {
   readonly subject?: Pick<User, 'role' | 'botOwnerId'>;
 }
 
-/** Event projection of a bot: its id, the changed value, and whether the recipient can administer the bot. */
+/**
+ * Data of a bot event for its GraphQL fields: the id of the bot, the changed value, and whether the recipient can administer
+ * the bot.
+ */
 export interface ProjectedBot {
   readonly id: number;
   readonly hearsAllPublicChannels: boolean | undefined;
@@ -43,7 +46,7 @@ const RULES = {
 
 const subjectOf = ({ role, botOwnerId }: Subject) => ({ role, botOwnerId });
 
-/** Event that a bot was added, or that the recipient became the owner of the bot or an administrator. */
+/** Event for users who can now administer a bot: it was added, they became its owner, or they became administrators. */
 export const botAdded = defineEvent(
   'realm_bot',
   'add',
@@ -64,7 +67,7 @@ export const botUpdated = defineEvent(
   { ...RULES, render: ({ bot }) => ({ type: 'realm_bot', op: 'update', bot }) },
 );
 
-/** Event that the recipient is now neither the owner of the bot nor an administrator. */
+/** Event for users who can no longer administer a bot: they are neither its owner nor an administrator. */
 export const botLost = defineEvent('realm_bot', 'delete', (userId: number) => ({ bot: { user_id: userId } }));
 
 const ADMINISTERING = 'users who can administer the bot: its owner and administrators';

@@ -50,8 +50,11 @@ export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>
  *
  * @throws TotalReachedError if the user would own more than 200 bots.
  */
-export async function requireRoomForBot(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
-  requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { botOwnerId: id } })));
+export async function requireRoomForBot(
+  tx: Tx,
+  { organizationId, id }: Pick<User, 'organizationId' | 'id'>,
+): Promise<void> {
+  requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { organizationId, botOwnerId: id } })));
 }
 
 /**
@@ -89,7 +92,7 @@ export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User,
   if (!isAdministrator(owner.role)) {
     for (const wire of await readWireBots(tx, organizationId, [after])) emit(botAdded(wire, after), users([owner.id]));
   }
-  emit(botOwnerChanged(id, owner.id), everyone());
+  emit(botOwnerChanged(bot, owner.id), everyone());
 }
 
 /**

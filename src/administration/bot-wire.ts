@@ -3,7 +3,7 @@ import type { User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import type { Wire } from '../platform/wire.ts';
 
-/** Defaults of a bot in wire format. Default channels are given by name. */
+/** Wire format of a bot's defaults. Default channels are given by name. */
 export const wireDefaults = z.object({
   default_sending_stream: z.string().nullable(),
   default_events_register_stream: z.string().nullable(),

@@ -80,8 +80,8 @@ export async function insertUser(tx: Tx, app: Runtime, organization: Home, row: 
 }
 
 /**
- * Inserts several users like `insertUser`, in the given order. Does not check that names are unique, because it is called for
- * new organizations.
+ * Inserts several validated users, each with an API key, in the given order. People begin with the organization's default
+ * settings. Does not check that names are unique, because it is called for new organizations.
  */
 export async function insertUsers(
   tx: Tx,
@@ -100,7 +100,7 @@ export async function insertUsers(
       joinedAt: now,
     })),
   });
-  // Ids rise in the order of the rows, but the database may return the rows in any order.
+  // Ids increase in the order of the rows, but the database may return the rows in any order.
   users.sort((a, b) => a.id - b.id);
   const made = users.map((user) => ({ user, apiKey: app.keys.newKey() }));
   await tx.apiKey.createMany({
@@ -152,7 +152,7 @@ export async function requireUniqueName(
 }
 
 /**
- * Runs `insert`, which inserts users. Converts the error of the unique index on email addresses to a `BadRequestError`. Only
+ * Runs `insert`, which inserts users. Converts the error of the unique index on email addresses to a `ConflictError`. Only
  * this index detects that two concurrent inserts use the same email address.
  *
  * @param parameter Name of the parameter that determines the address.

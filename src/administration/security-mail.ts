@@ -26,3 +26,12 @@ If you did not request this, contact the administrators of ${place}.
 `,
   });
 }
+
+/**
+ * Returns the person to notify of changes of an account's credentials: for a bot, its owner. Null if the bot has no active owner.
+ */
+export async function personToNotify(tx: Tx, user: User): Promise<User | null> {
+  if (user.botType === null) return user;
+  const { organizationId, botOwnerId } = user;
+  return botOwnerId === null ? null : tx.user.findFirst({ where: { organizationId, id: botOwnerId, isActive: true } });
+}

@@ -2,6 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { channelActor } from '../../access/permissions/require.ts';
 import { invalidChannelId, readsChannel } from '../../channels/access.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
+import { auditChanges } from '../../events/audit.ts';
 import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -72,6 +73,13 @@ export async function publishDefaults(tx: Tx, emit: Emit, before: User, after: U
   const nameOf = await channelNames(tx, after.organizationId, [before, after]);
   const [was, is] = [toWireDefaults(before, nameOf), toWireDefaults(after, nameOf)];
   const audience = administratorsOf(after);
+  const changes = Object.entries(auditChanges(was, is)).filter(([, change]) => change.old !== change.new);
+  if (changes.length > 0) {
+    emit.audit({
+      ...{ action: 'bot_changed', objectType: 'user', objectId: after.id },
+      changes: Object.fromEntries(changes),
+    });
+  }
   if (before.defaultSendingChannelId !== after.defaultSendingChannelId) {
     emit(botUpdated(after, { default_sending_stream: is.default_sending_stream }), audience);
   }

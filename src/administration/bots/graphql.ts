@@ -16,10 +16,11 @@ import type { User as UserRow } from '../../generated/prisma/client.ts';
 import { BY_ID, SORTED, User, UserConnection, UserOrder, usersPage } from '../../people/graphql.ts';
 import { ValidationError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { KEY_SCOPES } from '../../platform/key-scopes.ts';
 import { administersBot } from '../bot-administrators.ts';
 import type { ProjectedBot } from '../bot-events.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
-import { CURRENT_PASSWORD, RECENT_SIGN_IN, requireRecentSignIn } from '../sign-in/proof.ts';
+import { CURRENT_PASSWORD, RECENT_SIGN_IN, requireLastingKey, requireRecentSignIn } from '../sign-in/proof.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { lostBot, projectionOf } from './event-projections.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
@@ -51,10 +52,12 @@ builder.node(Bot, {
   id: { resolve: ({ id }) => id },
   fields: (t) => ({
     apiKey: t.string({
+      extensions: { scope: KEY_SCOPES },
       description:
         `API key with which the bot authenticates. ${RECENT_SIGN_IN} Not available in requests with an idempotency ` +
         'key, because their responses are stored.',
       resolve: ({ id }, _args, ctx) => {
+        requireLastingKey(signedIn(ctx));
         requireRecentSignIn(signedIn(ctx));
         if (ctx.work.transaction !== undefined)
           throw new ValidationError('API keys are not returned to requests with an idempotency key');
@@ -86,7 +89,7 @@ builder.prismaObjectField(User, 'bot', (t) =>
     type: Bot,
     nullable: true,
     description:
-      'Properties of the bot that only its owner and administrators can see. Null for other viewers, and if the ' +
+      'Properties of the bot that only its owner and administrators can see. Null for other viewers, or if the ' +
       'user is not a bot.',
     select: {
       id: true,
@@ -124,6 +127,7 @@ builder.queryField('ownBots', (t) =>
 builder.queryField('botApiKey', (t) =>
   t.string({
     nullable: true,
+    extensions: { scope: KEY_SCOPES },
     description: `API key of a bot. Null if the bot does not exist, or if the viewer cannot administer it. ${RECENT_SIGN_IN}`,
     args: { botId: t.arg.id({ ...refersTo('User'), description: 'Id of the bot.' }) },
     resolve: (_root, { botId }, ctx) => unlessAbsent(readBotKey(signedIn(ctx), botId)),
@@ -148,6 +152,7 @@ const FULL_NAME = 'Full name of the bot, at most 100 characters.';
 const IMAGE = 'Avatar of the bot: a PNG, JPEG, WebP or GIF file of at most 5 MiB.';
 
 mutation('createBot', {
+  scope: KEY_SCOPES,
   description:
     'Creates a bot that the viewer owns. For users with the permission to create bots. A new bot is subscribed to ' +
     'no channel, so its queues receive direct messages only. Next step: call `subscribe` with the bot in `userIds`.',
@@ -182,6 +187,7 @@ mutation('createBot', {
 });
 
 mutation('updateBot', {
+  scope: 'administration',
   description:
     'Updates a bot. Omitted fields do not change. For the owner of the bot and administrators. Only administrators can ' +
     'change its role.',
@@ -226,6 +232,7 @@ mutation('updateBot', {
 });
 
 mutation('deactivateBot', {
+  scope: 'administration',
   description: 'Deactivates a bot. For the owner of the bot and administrators.',
   input: (t) => ({ botId: t.id({ ...refersTo('User'), description: 'Id of the bot.' }) }),
   payload: () => ({ user: { type: User, description: 'The deactivated bot.' } }),
@@ -233,6 +240,7 @@ mutation('deactivateBot', {
 });
 
 mutation('regenerateApiKey', {
+  scope: KEY_SCOPES,
   description:
     'Replaces the API key of the viewer, or of a bot that the viewer can administer. The old key becomes invalid ' +
     'immediately.',
@@ -281,6 +289,7 @@ eventType<unknown, ProjectedBot>(
   {
     description:
       'A bot was created that the viewer can administer, or the viewer became able to administer an existing bot.',
+    outdates: ['ownBots'],
   },
 );
 
@@ -311,5 +320,5 @@ eventType<{ bot: BotBody }>(
       ...projectedFromEvent(lostBot, ({ event }: EventSource<{ bot: BotBody }>) => event.bot.user_id),
     }),
   }),
-  { description: 'The viewer can no longer administer the bot.' },
+  { description: 'The viewer can no longer administer the bot.', outdates: ['ownBots'] },
 );

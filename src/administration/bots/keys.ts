@@ -1,40 +1,55 @@
 import type { Ctx } from '../../access/context.ts';
-import { asOfNow, replaceKey } from '../../access/sign-in.ts';
+import { asOfNow, replaceKey, requireLiveCredential } from '../../access/sign-in.ts';
 import { transact } from '../../events/log.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
-import { lockOrganization } from '../../people/locks.ts';
+import { lockOrganization, lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { oneLine } from '../../platform/mail/outbox.ts';
-import { queueSecurityMail } from '../security-mail.ts';
-import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
+import { personToNotify, queueSecurityMail } from '../security-mail.ts';
+import { isDefaultKey, requireLastingKey, requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
 import { accessBot } from './service.ts';
 
 /**
- * Replaces the API key of the viewer, a person or a bot. The old key is invalid immediately. If the request uses a session, the
- * viewer is also notified by email.
+ * Replaces the API key of the viewer, a person or a bot. The old key is invalid immediately. If the request does not use the
+ * default key, the viewer is also notified by email.
  *
  * @returns The new API key.
- * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws ForbiddenError with an API key that expires.
+ * @throws PasswordRequiredError without a password, in a session whose sign-in was more than ten minutes ago.
+ * @throws ValidationError if the password is wrong.
+ * @throws RateLimitHitError after 5 wrong passwords within 30 minutes.
  */
 export async function regenerateOwnKey(ctx: Ctx, currentPassword?: string): Promise<string> {
+  requireLastingKey(ctx);
   await requireProof(ctx, currentPassword);
   return transact(ctx, async (tx, emit) => {
     const { organization, user, credential } = ctx.viewer;
-    if (credential?.kind === 'session') await mailNewKey(tx, organization, user, 'your API key was replaced.');
+    await lockUser(tx, user);
+    await requireLiveCredential(tx, ctx);
+    if (!isDefaultKey(credential)) {
+      const whose = user.botType === null ? 'your API key' : `the API key of the bot ${oneLine(user.fullName)}`;
+      await mailNewKey(tx, organization, user, `${whose} was replaced.`);
+    }
     return replaceKey(tx, emit, ctx, user.id);
   });
 }
 
-const mailNewKey = (tx: Tx, organization: Organization, user: User, happened: string) =>
-  queueSecurityMail(tx, organization, user, { subject: 'A new API key', happened });
+async function mailNewKey(tx: Tx, organization: Organization, user: User, happened: string): Promise<void> {
+  const person = await personToNotify(tx, user);
+  if (person !== null) await queueSecurityMail(tx, organization, person, { subject: 'A new API key', happened });
+}
 
 /**
  * Returns a bot's API key.
  *
- * @throws The errors of `accessBot`.
+ * @throws ForbiddenError with an API key that expires.
  * @throws PasswordRequiredError in a session whose sign-in was more than ten minutes ago.
+ * @throws NotFoundError if the bot does not exist.
+ * @throws ForbiddenError if the viewer cannot administer the bot.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or if the bot has the owner role and the viewer does not.
  */
 export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
+  requireLastingKey(ctx);
   requireRecentSignIn(ctx);
   const { app, work } = ctx;
   const bot = await accessBot(work.db, ctx, botId);
@@ -49,18 +64,26 @@ export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
  * email.
  *
  * @returns The new API key.
- * @throws The errors of `accessBot`.
- * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws ForbiddenError with an API key that expires.
+ * @throws PasswordRequiredError without a password, in a session whose sign-in was more than ten minutes ago.
+ * @throws ValidationError if the password is wrong.
+ * @throws RateLimitHitError after 5 wrong passwords within 30 minutes.
+ * @throws NotFoundError if the bot does not exist.
+ * @throws ForbiddenError if the viewer cannot administer the bot.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or if the bot has the owner role and the viewer does not.
  */
 export async function regenerateBotKey(ctx: Ctx, botId: number, currentPassword?: string): Promise<string> {
+  requireLastingKey(ctx);
   await requireProof(ctx, currentPassword);
   return transact(ctx, async (tx, emit) => {
     // The lock prevents a change of the bot's owner until the key is replaced.
     await lockOrganization(tx, ctx.organizationId);
+    await lockUser(tx, ctx.viewer.user);
+    await requireLiveCredential(tx, ctx);
     const bot = await accessBot(tx, await asOfNow(tx, ctx), botId);
     const { organization, user, credential } = ctx.viewer;
     const name = oneLine(bot.fullName);
-    if (credential?.kind === 'session')
+    if (!isDefaultKey(credential))
       await mailNewKey(tx, organization, user, `you replaced the API key of the bot ${name}.`);
     return replaceKey(tx, emit, ctx, bot.id);
   });

@@ -5,6 +5,7 @@ import { file, inPath, json, text } from '../../api/rest/params.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { avatarUrl } from '../../people/wire.ts';
+import { KEY_SCOPES } from '../../platform/key-scopes.ts';
 import { ROLES_MEANING } from '../../platform/roles.ts';
 import { channelNames, toWireDefaults, wireDefaults } from '../bot-wire.ts';
 import { CURRENT_PASSWORD, RECENT_SIGN_IN } from '../sign-in/proof.ts';
@@ -52,6 +53,7 @@ export const getBots = endpoint({
   path: '/bots',
   auth: 'basic',
   equivalents: ['ownBots', 'User.bot'],
+  scope: KEY_SCOPES,
   summary: 'List your bots',
   description: `Your active bots with their API keys, oldest first. ${RECENT_SIGN_IN}`,
   permission: 'all users except guests',
@@ -91,6 +93,7 @@ export const postBot = endpoint({
   path: '/bots',
   auth: 'basic',
   equivalents: ['createBot'],
+  scope: KEY_SCOPES,
   summary: 'Create a bot',
   description:
     'A new bot is subscribed to no channel, so its queues receive direct messages only. Next step: subscribe it ' +
@@ -138,6 +141,7 @@ export const patchBot = endpoint({
   path: '/bots/{bot_id}',
   auth: 'basic',
   equivalents: ['updateBot'],
+  scope: 'administration',
   summary: 'Update a bot',
   permission: "the bot's owner and administrators; only administrators can change its role",
   params: {
@@ -180,6 +184,7 @@ export const deleteBot = endpoint({
   path: '/bots/{bot_id}',
   auth: 'basic',
   equivalents: ['deactivateBot'],
+  scope: 'administration',
   summary: 'Deactivate a bot',
   permission: "the bot's owner and administrators",
   params: { bot_id: inPath(z.int(), { description: 'Id of the bot.' }) },
@@ -194,6 +199,7 @@ export const getBotKey = endpoint({
   path: '/bots/{bot_id}/api_key',
   auth: 'basic',
   equivalents: ['botApiKey'],
+  scope: KEY_SCOPES,
   summary: "Get a bot's API key",
   description: RECENT_SIGN_IN,
   permission: "the bot's owner and administrators",
@@ -209,6 +215,7 @@ export const postBotKey = endpoint({
   path: '/bots/{bot_id}/api_key/regenerate',
   auth: 'basic',
   equivalents: ['regenerateApiKey(botId:)'],
+  scope: KEY_SCOPES,
   summary: "Replace a bot's API key",
   description: 'The old key becomes invalid immediately.',
   permission: "the bot's owner and administrators",
@@ -226,6 +233,7 @@ export const postOwnKey = endpoint({
   path: '/users/me/api_key/regenerate',
   auth: 'basic',
   equivalents: ['regenerateApiKey'],
+  scope: KEY_SCOPES,
   summary: 'Replace your API key',
   description: 'The old key becomes invalid immediately.',
   // Not stored under an idempotency key, because the response contains an API key.

@@ -19,7 +19,7 @@ import { giveBotTo, requireMayCreateBots, requireRoomForBot } from '../bot-owner
 import { channelNames } from '../bot-wire.ts';
 import { deactivateBotOf } from '../deactivation/service.ts';
 import { checkNewUser, isNameTaken, type MadeUser, refusingTakenAddress } from '../new-user.ts';
-import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
+import { requireLastingKey, requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
 import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
 import { type DefaultsEdit, publishDefaults, requireDefaults } from './defaults.ts';
 
@@ -28,10 +28,10 @@ export interface NewBot {
   readonly fullName: string;
   /** First part of the bot's email address: "<shortName>-bot@<domain>". */
   readonly shortName: string;
-  /** Type of the bot. Absent: 1 (generic), the only supported type. */
+  /** Type of the bot. Absent: 1 (generic), the only supported type. Other types are refused with `ValidationError`. */
   readonly type?: number | undefined;
   readonly defaults?: DefaultsEdit | undefined;
-  /** Avatar: a PNG, JPEG, WebP or GIF file of at most 5 MiB. */
+  /** Avatar: a PNG, JPEG, WebP or GIF file of at most 5 MiB. A larger file is refused with `ValidationError`. */
   readonly avatar?: Uint8Array | undefined;
   /** The viewer's own password, as proof of identity. */
   readonly currentPassword?: string | undefined;
@@ -42,12 +42,13 @@ export interface NewBot {
  *
  * @returns The bot and its API key.
  * @throws UnauthorizedPrincipalError if the viewer is a guest.
- * @throws ForbiddenError if the viewer cannot create bots.
- * @throws ValidationError if type, name or short name is invalid.
+ * @throws ForbiddenError if the viewer cannot create bots, or uses an API key that expires.
+ * @throws ValidationError if type, name or short name is invalid, or the password is wrong.
  * @throws ConflictError if the name or the email address is in use.
  * @throws NotFoundError if a channel does not exist or the viewer cannot read it.
  * @throws BadImageError if the avatar is not a readable image.
- * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws PasswordRequiredError without a password, in a session whose sign-in was more than ten minutes ago.
+ * @throws RateLimitHitError after 5 wrong passwords within 30 minutes.
  * @throws TotalReachedError if the viewer would own more than 200 bots, deactivated ones included.
  */
 export async function createBot(
@@ -57,6 +58,7 @@ export async function createBot(
   requireMember(ctx);
   const { app, work, organizationId, viewer } = ctx;
   if (type !== GENERIC_BOT) throw new ValidationError('Invalid bot type', { parameter: 'bot_type', value: type });
+  requireLastingKey(ctx);
   await requireMayCreateBots(work.db, ctx);
   await requireProof(ctx, currentPassword);
   if (shortName.trim() === '') {
@@ -83,7 +85,7 @@ export async function createBot(
       const now = await asOfNow(tx, ctx);
       await requireMayCreateBots(tx, now);
       if (await isNameTaken(tx, organizationId, row.fullName)) throw nameTaken();
-      await requireRoomForBot(tx, viewer);
+      await requireRoomForBot(tx, viewer.user);
       const whole = { ...row, ...(await requireDefaults(tx, now, defaults)) };
       const made = await introduceUser(tx, emit, now, now.viewer.organization, whole);
       const user = image === undefined ? made.user : await setAvatar(tx, emit, made.user, image);
@@ -172,13 +174,16 @@ export interface BotEdit {
  * Updates a bot. No event is sent for values that do not change.
  *
  * @returns The bot after the change.
- * @throws The errors of `accessBot`.
- * @throws ValidationError if the name, role or owner is invalid.
+ * @throws ForbiddenError if the viewer cannot administer the bot.
+ * @throws ValidationError if the name, role or owner is invalid, or the password is wrong.
  * @throws ConflictError if the name is in use or the owner is deactivated.
- * @throws NotFoundError if the owner or a channel does not exist.
- * @throws UnauthorizedPrincipalError if the role changes and the viewer is not an administrator.
+ * @throws NotFoundError if the bot, the owner or a channel does not exist.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, if the bot has the owner role and the viewer does not, or if the
+ *   role changes and the viewer is not an administrator.
  * @throws BadImageError if the avatar is not a readable image.
- * @throws PasswordRequiredError and the other errors of `requireProof` if the role or owner is given.
+ * @throws PasswordRequiredError if the role or owner is given without a password, in a session whose sign-in was more than ten
+ *   minutes ago.
+ * @throws RateLimitHitError after 5 wrong passwords within 30 minutes.
  */
 export async function updateBot(
   ctx: Ctx,
@@ -243,7 +248,9 @@ async function requireOwnerToBe(tx: Tx, { organizationId }: Ctx, ownerId: number
 /**
  * Deactivates a bot, and returns it. Does nothing if the bot is already deactivated.
  *
- * @throws The errors of `accessBot`.
+ * @throws NotFoundError if the bot does not exist.
+ * @throws ForbiddenError if the viewer cannot administer the bot.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or if the bot has the owner role and the viewer does not.
  */
 export async function deactivateBot(ctx: Ctx, botId: number): Promise<User> {
   return deactivateBotOf(ctx, (tx, now) => accessBot(tx, now, botId));
@@ -263,6 +270,7 @@ export interface KeyedBot {
  */
 export async function listOwnBots(ctx: Ctx): Promise<KeyedBot[]> {
   requireMember(ctx);
+  requireLastingKey(ctx);
   requireRecentSignIn(ctx);
   const { app, work, viewer } = ctx;
   const rows = await work.db.user.findMany({

@@ -7,6 +7,7 @@ import type { Emit } from '../../events/log.ts';
 import type { Channel, Organization, User } from '../../generated/prisma/client.ts';
 import { userActivityChanged } from '../../people/events.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { revokeInvitationsOf } from '../invitations/service.ts';
 
 /** The organization and the time of a deactivation or reactivation. */
 export interface ActivityChangeContext {
@@ -18,7 +19,7 @@ export interface ActivityChangeContext {
  * Deactivates a user, and notifies all users. The transaction must hold the locks of the organization's row and of the user's
  * channels.
  *
- * When the transaction commits, the user's API key becomes invalid and all browsers of the user are signed out. Open
+ * When the transaction commits, the user's API keys become invalid, those with a name are deleted, and all browsers of the user are signed out. Open
  * connections end within seconds on every node. Subscriptions and group memberships are kept, and take effect again after a
  * reactivation.
  */
@@ -30,11 +31,14 @@ export async function deactivate(
 ): Promise<void> {
   await tx.user.update({ where: { organizationId_id: { organizationId, id } }, data: { isActive: false } });
   await tx.session.deleteMany({ where: { organizationId, userId: id } });
+  await tx.namedApiKey.deleteMany({ where: { organizationId, userId: id } });
   await tx.eventQueue.updateMany({
     where: { organizationId, userId: id, endedAt: null },
     data: { endedAt: now, endReason: 'revoked' },
   });
   await tx.emailChange.deleteMany({ where: { organizationId, userId: id } });
+  await tx.passwordReset.deleteMany({ where: { organizationId, userId: id } });
+  await revokeInvitationsOf(tx, emit, now, { id, organizationId });
   // Presence is deleted. No user can see it during the deactivation, and no event would send it again after a reactivation.
   await tx.presence.deleteMany({ where: { organizationId, userId: id } });
   for (const channel of await channelsOf(tx, { id, organizationId })) {

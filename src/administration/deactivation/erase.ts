@@ -6,6 +6,7 @@ import { everyone } from '../../events/audience.ts';
 import { eraseLogged, onlyFor } from '../../events/erase-logged.ts';
 import type { Emit } from '../../events/log.ts';
 import { Prisma, type User } from '../../generated/prisma/client.ts';
+import { expireUnclaimed } from '../../messages/attachments/service.ts';
 import { eraseCopies } from '../../messages/edits/traces.ts';
 import { eraseAvatar } from '../../people/avatars/service.ts';
 import { addressErased, userRenamed } from '../../people/events.ts';
@@ -15,6 +16,7 @@ import { clearStatus } from '../../people/status/clear.ts';
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { eraseMail } from '../../platform/mail/outbox.ts';
 import { storedAfter } from '../../platform/setting.ts';
+import { eraseInvitations } from '../invitations/service.ts';
 import { ERASED_NAME } from './scrub-log.ts';
 
 /** Data to delete when a user is deactivated. */
@@ -53,7 +55,7 @@ export async function eraseProfile(
   });
   if (email !== user.email) for (const event of addressErased(user, email)) emit(event, everyone());
   const hidden = user.botType === null ? { email_address_visibility: VISIBLE_TO_NOBODY } : {};
-  const change = { now: ctx.app.now(), isOwn: false };
+  const change = { now: ctx.app.now(), isOwn: false, isErasure: true };
   // Clears the time zone first, because the events about the changed visibility of the address contain the user's current time
   // zone.
   const withoutTimeZone = await writeSettings(tx, emit, withoutName, { timezone: '' }, change);
@@ -69,8 +71,8 @@ export async function eraseProfile(
 }
 
 /**
- * Deletes everything that only the user could read, also from the event log. No events are emitted for the deleted rows,
- * because the deactivation disconnects the user's clients.
+ * Deletes everything that only the user could read, from the tables and from the event log; files are deleted by their worker.
+ * No events are emitted for the deleted rows, because the deactivation disconnects the user's clients.
  */
 async function eraseOwnRows(
   tx: Tx,
@@ -87,7 +89,14 @@ async function eraseOwnRows(
   await tx.userTopic.deleteMany({ where });
   await tx.alertWord.deleteMany({ where });
   await tx.navigationView.deleteMany({ where });
+  await tx.pushDevice.deleteMany({ where });
+  await tx.notification.deleteMany({ where });
   await tx.callToken.deleteMany({ where });
+  await tx.linkedIdentity.deleteMany({ where });
+  await tx.namedApiKey.deleteMany({ where });
+  await tx.secondFactor.deleteMany({ where });
+  await tx.recoveryCode.deleteMany({ where });
+  await tx.passkey.deleteMany({ where });
   await tx.emailChange.deleteMany({ where });
   await tx.idempotencyRecord.deleteMany({ where });
   await tx.$executeRaw`
@@ -96,6 +105,11 @@ async function eraseOwnRows(
   await replaceKey(tx, emit, ctx, id);
   const addresses = [email, ...formerAddresses, ...wanted.map(({ newEmail }) => newEmail)];
   if (botType === null) await eraseMail(tx, organizationId, addresses);
+  await expireUnclaimed(tx, { organizationId, id });
+  await eraseInvitations(tx, { organizationId, id }, addresses);
+  await tx.$executeRaw`
+    DELETE FROM sign_up WHERE realm_id = ${organizationId}
+    AND lower(email) IN (SELECT lower(a) FROM unnest(${addresses}::text[]) AS a)`;
   await eraseLogged(tx, emit, organizationId, onlyFor(id));
 }
 
@@ -123,8 +137,8 @@ export async function messagesToErase(
 }
 
 /**
- * Deletes the copies that the service had stored for the operator of messages that the user sent and that were deleted earlier.
- * Also deletes the data of these messages in the event log. `erasure` selects the kinds of messages.
+ * Erases messages of the user that were deleted earlier: their copies, which are kept for the operator for 30 days, and their
+ * data in the event log. `erasure` selects the kinds of messages.
  */
 export async function eraseDeletedMessages(
   tx: Tx,

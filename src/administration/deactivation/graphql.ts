@@ -33,26 +33,29 @@ const Erasure = builder.inputType('ErasureInput', {
     profile: t.boolean({
       required: false,
       description:
-        'Whether to erase the name, email address, avatar, status, profile, settings, credentials and consent to video ' +
-        'calls, and the drafts, scheduled messages, reminders, snippets, topic policies, alert words and navigation views. ' +
+        'Whether to erase the name, email address, avatar, status, profile, settings, credentials, identities of single ' +
+        'sign-on and consent to video calls, and the drafts, scheduled messages, reminders, snippets, topic policies, alert words, navigation views and ' +
+        'invitations. ' +
         'Default: false.',
     }),
     publicChannelMessages: t.boolean({
       required: false,
-      description: 'Whether to delete the messages sent to public channels. Default: false.',
+      description: 'Whether to delete the messages that the user and the bots sent to public channels. Default: false.',
     }),
     privateChannelMessages: t.boolean({
       required: false,
-      description: 'Whether to delete the messages that they sent to private channels. Default: false.',
+      description:
+        'Whether to delete the messages that the user and the bots sent to private channels. Default: false.',
     }),
     directMessages: t.boolean({
       required: false,
-      description: 'Whether to delete the direct messages that they sent. Default: false.',
+      description: 'Whether to delete the direct messages that the user and the bots sent. Default: false.',
     }),
   }),
 });
 
 mutation('deactivateUser', {
+  scope: 'administration',
   description: 'Deactivates a user and their bots. For administrators. Only owners can deactivate an owner.',
   input: (t) => ({
     userId: t.id({ ...refersTo('User'), description: 'Id of the user.' }),
@@ -93,6 +96,7 @@ errorType(
 );
 
 mutation('deactivateOwnAccount', {
+  scope: 'administration',
   description: 'Deactivates the viewer and their bots. Not available to bots, the only owner and the only user.',
   payload: () => ({ user: { type: User, description: 'The deactivated viewer.' } }),
   errors: [CannotDeactivateLastUserError, UserDeactivatedError],
@@ -100,6 +104,7 @@ mutation('deactivateOwnAccount', {
 });
 
 mutation('reactivateUser', {
+  scope: 'administration',
   description:
     'Reactivates a deactivated person or bot, with a new API key. For administrators. Only owners can reactivate a ' +
     'bot with the owner role.',

@@ -15,13 +15,14 @@ export const deleteUser = endpoint({
   path: '/users/{user_id}',
   auth: 'basic',
   equivalents: ['deactivateUser'],
+  scope: 'administration',
   summary: 'Deactivate a user',
   description:
     'The bots of the user are deactivated too. `actions` has four booleans, all false by default: ' +
     '`delete_profile`, `delete_public_channel_messages`, `delete_private_channel_messages` and ' +
     '`delete_direct_messages`. `delete_profile` erases the name, email address, avatar, status, profile, ' +
-    'settings, password, API key and consent to video calls, the drafts, scheduled messages, reminders, snippets, topic ' +
-    'policies, alert words, navigation views and queued email, and all of this data in the event log. The operator keeps no copy of erased data.',
+    'settings, password, API key, identities of single sign-on and consent to video calls, the drafts, scheduled messages, reminders, snippets, topic ' +
+    'policies, alert words, navigation views, invitations and queued email, and all of this data in the event log. The operator keeps no copy of erased data.',
   permission: 'administrators; only owners can deactivate an owner',
   params: {
     user_id: inPath(z.int(), { description: 'Id of the user.' }),
@@ -51,6 +52,7 @@ export const deleteOwnUser = endpoint({
   path: '/users/me',
   auth: 'basic',
   equivalents: ['deactivateOwnAccount'],
+  scope: 'administration',
   summary: 'Deactivate your own account',
   description: 'Your bots are deactivated too.',
   permission: 'all users except bots',
@@ -66,6 +68,7 @@ export const postReactivate = endpoint({
   path: '/users/{user_id}/reactivate',
   auth: 'basic',
   equivalents: ['reactivateUser'],
+  scope: 'administration',
   summary: 'Reactivate a user',
   description: 'Reactivates a person or a bot, with a new API key. A user who is already active keeps the current key.',
   permission: 'administrators',

@@ -40,9 +40,9 @@ export async function scrubLog(scope: Scope, users: readonly Scrubbed[], after: 
 }
 
 /**
- * Scrubs the events that were logged after `scrubLog` read the log. The scrub runs in the transaction of `emit`, when that
- * transaction logs its own events. The event log is locked at that time, so no other change can log data of the users
- * afterwards. The transaction's own events must not contain such data.
+ * Removes the personal data of the users, as `scrubLog` does, from events that were logged after `scrubLog` has read the log.
+ * This runs in the transaction of `emit`, when that transaction logs its own events. The event log is locked at that time, so
+ * no other change can log data of the users afterwards. The transaction's own events must not contain such data.
  *
  * @param after Id of the event up to which the log is already scrubbed.
  */
@@ -60,7 +60,7 @@ export function scrubRest(emit: Emit, organizationId: number, users: readonly Sc
 }
 
 /**
- * Scrubs one batch of events: the `BATCH` ids after `from`.
+ * Removes the personal data of the users from one batch of events: the `BATCH` ids after `from`.
  *
  * @returns Id of the last event that was changed. Undefined if no event was changed.
  */

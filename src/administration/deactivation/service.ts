@@ -1,4 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
+import { revokeNamedKeys } from '../../access/named-keys.ts';
 import { insufficientPermission } from '../../access/permissions/require.ts';
 import { requirePerson } from '../../access/roles.ts';
 import { asOfNow, replaceKey } from '../../access/sign-in.ts';
@@ -18,6 +19,7 @@ import { ADMINISTRATOR, isAdministrator, isOwner, OWNER } from '../../platform/r
 import { requireText } from '../../platform/text.ts';
 import { giveBotTo, requireMayReactivateBot, requireRoomForBot } from '../bot-owners.ts';
 import { requireUniqueName } from '../new-user.ts';
+import { requireFreeSeat } from '../organization-limits.ts';
 import { rejoinGroups } from '../user-groups/role-groups.ts';
 import { deactivate, reactivate } from './activity.ts';
 import { type Erasure, eraseDeletedMessages, eraseProfile, messagesToErase } from './erase.ts';
@@ -29,8 +31,8 @@ import { type Scrubbed, scrubLog, scrubRest } from './scrub-log.ts';
 const MAX_COMMENT_LENGTH = 2000;
 
 /**
- * Maximum number of messages that are deleted in one transaction. Some users have sent hundreds of thousands of messages, and
- * other changes must not wait until all of these are deleted.
+ * Maximum number of messages that are deleted in one transaction. Further messages are deleted in transactions of their own.
+ * Some users have sent hundreds of thousands of messages, and other changes must not wait until all of these are deleted.
  */
 const BATCH = 200;
 
@@ -182,7 +184,10 @@ async function leaveInSteps(ctx: Ctx, erasure: Erasure, access: Access, comment:
         if (addresses !== undefined) await eraseProfile(tx, emit, now, one, addresses.get(one.id) ?? []);
         await leaveNow(tx, emit, now, one, erasure);
       }
-      if (addresses !== undefined) scrubRest(emit, organizationId, toScrub(leaving, addresses), scrubbedThrough);
+      if (addresses !== undefined) {
+        emit.audit(...leaving.map(({ id }) => ({ action: 'user_erased', objectType: 'user', objectId: id }) as const));
+        scrubRest(emit, organizationId, toScrub(leaving, addresses), scrubbedThrough);
+      }
       if (comment !== null) await mailDeactivation(tx, app, now.viewer.organization, user, comment);
       return {
         left: [],
@@ -307,6 +312,7 @@ export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
     }
     if (user.isActive) return user;
     if (user.botType === null) {
+      await requireFreeSeat(tx, viewer.organization);
       await requireUniqueName(tx, viewer.organization, user.fullName, user.id, 'user_id');
     } else {
       await requireMayReactivateBot(tx, now, user);
@@ -314,6 +320,8 @@ export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
     const place = { organization: viewer.organization, now: app.now() };
     await reactivate(tx, emit, place, user);
     await replaceKey(tx, emit, ctx, user.id);
+    // A node of the previous version, which does not delete these keys, can have deactivated the user.
+    await revokeNamedKeys(tx, emit, user);
     if (user.botType !== null && !(await hasActiveOwner(tx, user))) {
       await requireRoomForBot(tx, viewer.user);
       await giveBotTo(tx, emit, user, viewer.user);

@@ -9,8 +9,16 @@ import { type DomainSnapshot, toSnapshot, wireOf, wireOrganizationDomain } from 
 /** The domain in an event. Null in events of previous versions, which did not contain the id of the domain. */
 export type ProjectedDomain = (DomainSnapshot & { readonly id: number }) | null;
 
+/** @param _before The domain before the change, for the audit log. */
+const newDomain = (domain: OrganizationDomain, _before?: OrganizationDomain) => ({ realm_domain: toSnapshot(domain) });
+
 const domainEvent = (op: 'add' | 'change') =>
-  defineEvent('realm_domains', op, (domain: OrganizationDomain) => ({ realm_domain: toSnapshot(domain) }), {
+  defineEvent('realm_domains', op, newDomain, {
+    audit: ({ id, domain, allowSubdomains }, before?) => ({
+      ...{ action: op === 'add' ? 'domain_added' : 'domain_changed', objectType: 'domain' },
+      ...{ objectId: id, objectName: domain },
+      changes: { allow_subdomains: { old: before?.allowSubdomains, new: allowSubdomains } },
+    }),
     render: ({ realm_domain }) => ({ type: 'realm_domains', op, realm_domain: wireOf(realm_domain) }),
     facts: ({ realm_domain: { id, ...domain } }): { readonly domain: ProjectedDomain } => ({
       domain: id === undefined ? null : { ...domain, id },
@@ -31,6 +39,10 @@ export const organizationDomainRemoved = defineEvent(
   'remove',
   ({ id, domain }: OrganizationDomain): RemovedPayload => ({ domain, id }),
   {
+    audit: ({ id, domain, allowSubdomains }) => ({
+      ...{ action: 'domain_removed', objectType: 'domain', objectId: id, objectName: domain },
+      changes: { allow_subdomains: { old: allowSubdomains } },
+    }),
     render: ({ domain }) => ({ type: 'realm_domains', op: 'remove', domain }),
     facts: ({ id }) => ({ id: id ?? null }),
   },

@@ -9,7 +9,7 @@ import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { ProjectedDomain } from './events.ts';
 import { addOrganizationDomain, removeOrganizationDomain, updateOrganizationDomain, visibleTo } from './service.ts';
 
-/** Event projection of a domain that an event contains. */
+/** Event projection (the fields that an event alone provides) of a domain: all fields of the domain. */
 const domainProjection = new EventProjection<NonNullable<ProjectedDomain>>(
   'OrganizationDomain',
   { idOf: ({ id }) => id },
@@ -49,7 +49,8 @@ builder.queryField('organizationDomains', (t) =>
 );
 
 mutation('addOrganizationDomain', {
-  description: 'Allows the email addresses of a domain. For owners.',
+  scope: 'administration',
+  description: 'Allows people to join with email addresses of a domain. For owners.',
   input: (t) => ({
     domain: t.string({ description: 'The domain: the part of an email address after the @.' }),
     allowSubdomains: t.boolean({ description: SUBDOMAINS }),
@@ -59,6 +60,7 @@ mutation('addOrganizationDomain', {
 });
 
 mutation('updateOrganizationDomain', {
+  scope: 'administration',
   description: "Sets whether email addresses of a domain's subdomains are allowed too. For owners.",
   input: (t) => ({ domain: t.string({ description: WHICH }), allowSubdomains: t.boolean({ description: SUBDOMAINS }) }),
   payload: () => ({ organizationDomain: { type: OrganizationDomain, description: 'The domain after the change.' } }),
@@ -68,6 +70,7 @@ mutation('updateOrganizationDomain', {
 });
 
 mutation('removeOrganizationDomain', {
+  scope: 'administration',
   description:
     'Removes an allowed domain. If none is left, email addresses are no longer restricted to domains. For owners.',
   input: (t) => ({ domain: t.string({ description: WHICH }) }),
@@ -104,7 +107,7 @@ for (const [op, name, description] of [
         ),
       }),
     }),
-    { description },
+    { description, outdates: ['organizationDomains'] },
   );
 }
 
@@ -121,5 +124,8 @@ eventType<{ domain: string }, { readonly id: number | null }>(
     }),
     domain: t.string({ description: 'The removed domain.', resolve: ({ event }) => event.domain }),
   }),
-  { description: 'A domain whose email addresses can be used to join the organization was removed.' },
+  {
+    description: 'A domain whose email addresses can be used to join the organization was removed.',
+    outdates: ['organizationDomains'],
+  },
 );

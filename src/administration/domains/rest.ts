@@ -32,6 +32,7 @@ export const postOrganizationDomain = endpoint({
   path: '/realm/domains',
   auth: 'basic',
   equivalents: ['addOrganizationDomain'],
+  scope: 'administration',
   summary: 'Add an allowed domain',
   permission: 'owners',
   params: {
@@ -53,6 +54,7 @@ export const patchOrganizationDomain = endpoint({
   path: '/realm/domains/{domain}',
   auth: 'basic',
   equivalents: ['updateOrganizationDomain'],
+  scope: 'administration',
   summary: 'Update an allowed domain',
   permission: 'owners',
   params: { domain, allow_subdomains },
@@ -67,6 +69,7 @@ export const deleteOrganizationDomain = endpoint({
   path: '/realm/domains/{domain}',
   auth: 'basic',
   equivalents: ['removeOrganizationDomain'],
+  scope: 'administration',
   summary: 'Remove an allowed domain',
   description: 'If none is left, email addresses are no longer restricted to domains.',
   permission: 'owners',

@@ -10,6 +10,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { setOrganizationSettings } from '../organization/update.ts';
+import { isDisposable } from './disposable.ts';
 import { organizationDomainAdded, organizationDomainChanged, organizationDomainRemoved } from './events.ts';
 
 const MAX_DOMAIN_LENGTH = 255;
@@ -24,7 +25,7 @@ export function listOrganizationDomains(ctx: Ctx): Promise<OrganizationDomain[]>
 }
 
 /**
- * Allows the email addresses of a domain.
+ * Allows people to join with email addresses of a domain.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws ValidationError if the domain is invalid.
@@ -52,10 +53,16 @@ export async function addOrganizationDomain(
   });
 }
 
-function requireDomain(given: string): string {
+/**
+ * Returns a domain in the form in which it is stored.
+ *
+ * @param parameter Name of the parameter that contains the domain.
+ * @throws ValidationError if it is not a domain.
+ */
+export function requireDomain(given: string, parameter = 'domain'): string {
   const domain = given.trim().toLowerCase();
   const invalid = (reason: string, limits: { minimum?: number; maximum?: number } = {}) =>
-    new ValidationError(`Invalid domain: ${reason}`, { parameter: 'domain', value: given, ...limits });
+    new ValidationError(`Invalid domain: ${reason}`, { parameter, value: given, ...limits });
   if (domain === '') throw invalid("Domain can't be empty.", { minimum: 1 });
   if (!domain.includes('.')) throw invalid('Domain must have at least one dot (.)');
   if (domain.startsWith('.') || domain.endsWith('.')) throw invalid('Domain cannot start or end with a dot (.)');
@@ -84,12 +91,13 @@ export async function updateOrganizationDomain(
   return transact(ctx, async (tx, emit) => {
     await lockOrganization(tx, ctx.organizationId);
     requireOwner(await asOfNow(tx, ctx));
-    const { id } = await findDomain(tx, ctx, domain);
+    const before = await findDomain(tx, ctx, domain);
+    const { id } = before;
     const changed = await tx.organizationDomain.update({
       where: { organizationId_id: { organizationId: ctx.organizationId, id } },
       data: { allowSubdomains },
     });
-    emit(organizationDomainChanged(changed), everyone());
+    emit(organizationDomainChanged(changed, before), everyone());
     return changed;
   });
 }
@@ -133,26 +141,51 @@ async function findDomain(tx: Tx, { organizationId }: Ctx, domain: string): Prom
   return found;
 }
 
+/** Returns the domain of an email address, in lower case. */
+const hostOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+
+/**
+ * Returns a function that checks whether the organization accepts an email address. The function returns the error for an
+ * address that is not accepted. If the organization accepts only addresses of its domains, addresses of other domains and with
+ * "+" are not accepted. Otherwise, disposable addresses are not accepted, if the organization refuses these.
+ */
+export async function addressRule(
+  db: Pick<Tx, 'organizationDomain'>,
+  organization: Pick<Organization, 'id' | 'settings'>,
+): Promise<(address: string, parameter?: string) => ValidationError | undefined> {
+  if (!organizationSetting(organization, 'emails_restricted_to_domains')) {
+    if (!organizationSetting(organization, 'disallow_disposable_email_addresses')) return () => undefined;
+    return (address, parameter = 'email') =>
+      isDisposable(hostOf(address))
+        ? new ValidationError('Disposable email addresses are not allowed in this organization', {
+            ...{ parameter, value: address },
+          })
+        : undefined;
+  }
+  const domains = await db.organizationDomain.findMany({ where: { organizationId: organization.id } });
+  return (address, parameter = 'email') => {
+    const details = { parameter, value: address };
+    if (address.includes('+')) return new ValidationError('Email addresses containing + are not allowed.', details);
+    const host = hostOf(address);
+    const isAllowed = domains.some(
+      ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
+    );
+    return isAllowed ? undefined : new ValidationError(`Email '${address}' not allowed in this organization`, details);
+  };
+}
+
 /**
  * Checks that the organization accepts an email address.
  *
  * @param parameter Name of the parameter that determines the address.
- * @throws ValidationError if the organization accepts only addresses of its domains, and the address belongs to another domain
- *   or contains "+".
+ * @throws ValidationError under the conditions of `addressRule`.
  */
 export async function requireAllowedAddress(
   db: Pick<Tx, 'organizationDomain'>,
   organization: Pick<Organization, 'id' | 'settings'>,
   address: string,
-  parameter = 'email',
+  parameter?: string,
 ): Promise<void> {
-  if (!organizationSetting(organization, 'emails_restricted_to_domains')) return;
-  const details = { parameter, value: address };
-  if (address.includes('+')) throw new ValidationError('Email addresses containing + are not allowed.', details);
-  const host = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
-  const domains = await db.organizationDomain.findMany({ where: { organizationId: organization.id } });
-  const isAllowed = domains.some(
-    ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
-  );
-  if (!isAllowed) throw new ValidationError(`Email '${address}' not allowed in this organization`, details);
+  const objection = (await addressRule(db, organization))(address, parameter);
+  if (objection !== undefined) throw objection;
 }

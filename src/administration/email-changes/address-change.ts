@@ -12,7 +12,7 @@ import { queueSecurityMail } from '../security-mail.ts';
 
 /**
  * Changes a user's email address, and notifies the users who can see the address. The transaction must hold the lock of the
- * user's row. Cancels a pending change of email address that the user requested.
+ * user's row. Cancels a pending change of email address that the user requested, and a link to reset the password.
  *
  * @returns The user after the change.
  * @throws Error from the unique index if another user has the address.
@@ -25,6 +25,8 @@ export async function changeAddress(tx: Tx, emit: Emit, user: User, newEmail: st
     data: { email: newEmail },
   });
   await tx.emailChange.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
+  await tx.passwordReset.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
+  emit.audit({ action: 'email_changed', objectType: 'user', objectId: user.id });
   for (const event of emailVisibilityChanged(user, after)) emit(event, everyone());
   return after;
 }
@@ -83,7 +85,7 @@ export const addressChanged = (newEmail: string): string => `your email address 
 
 /**
  * Runs `change`, which changes a user's email address. Converts the error of the unique index on addresses to a
- * `BadRequestError`. Only this index detects that two concurrent changes assign the same address.
+ * `ConflictError`. Only this index detects that two concurrent changes assign the same address.
  *
  * @throws ConflictError if the address is in use.
  */

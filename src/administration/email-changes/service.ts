@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { requireAddress } from '../../access/address.ts';
 import type { Ctx, RequestCtx } from '../../access/context.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
@@ -14,6 +13,7 @@ import { urlOf } from '../../platform/hosts.ts';
 import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
 import { ADMINISTRATOR, isAdministrator } from '../../platform/roles.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
+import { linkTokenHash, newLinkToken } from '../link-tokens.ts';
 import { refusingTakenAddress } from '../new-user.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { changeAddress, notifyOldAddress } from './address-change.ts';
@@ -31,7 +31,7 @@ const TOKEN = 'token';
  */
 export interface WantedAddress {
   readonly newEmail: string;
-  /** Token in the link: 256 random bits as base64url. The email contains the token; the database stores only a hash. */
+  /** Token in the link. The email contains the token; the database stores only a hash. */
   readonly token: string;
   /**
    * Whether another user has this address and hides it from the viewer. In this case the viewer receives no error, because an
@@ -57,13 +57,13 @@ export async function requireWantedAddress(ctx: Ctx, email: string): Promise<Wan
   requireMayChange(viewer.organization, viewer, 'email');
   await requireAllowedAddress(work.db, viewer.organization, newEmail);
   // The attempt is counted before the next check, because that check reveals whether an email address is in use.
-  await countAttempt(app, viewer.id);
+  await countAttempt(app, { organizationId, userId: viewer.id });
   const holder = await findUserByEmail(work.db, organizationId, newEmail);
   const isTaken = holder !== null && holder.id !== viewer.id;
   if (isTaken && visibleEmail(holder, viewer) !== null) {
     throw new ConflictError('Email is already in use.', { parameter: 'email' });
   }
-  return { newEmail, token: randomBytes(32).toString('base64url'), isTaken };
+  return { newEmail, token: newLinkToken(), isTaken };
 }
 
 function requireMayChange(organization: Organization, { role }: Pick<User, 'role'>, parameter: string): void {
@@ -85,7 +85,7 @@ export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTa
   await tx.emailChange.deleteMany({ where: { organizationId: viewer.organization.id, userId: viewer.id } });
   const expiresAt = new Date(now.getTime() + LINK_MS);
   await tx.emailChange.create({
-    data: { organizationId, userId: viewer.id, newEmail, tokenHash: hashOf(token), createdAt: now, expiresAt },
+    data: { organizationId, userId: viewer.id, newEmail, tokenHash: linkTokenHash(token), createdAt: now, expiresAt },
   });
   const { subdomain } = viewer.organization;
   const [name, fullName] = [viewer.organization.name, viewer.user.fullName].map(oneLine);
@@ -131,11 +131,14 @@ If you did not request this, ignore this email. The address is then not used.
  * @throws ForbiddenError if only administrators can change addresses.
  * @throws OrganizationDeactivatedError, UserDeactivatedError if the user can no longer sign in.
  */
-export async function confirmEmailChange({ app, work, organization }: RequestCtx, token: string): Promise<User> {
+export async function confirmEmailChange(
+  { app, work, organization, caller, clientName }: RequestCtx,
+  token: string,
+): Promise<User> {
   if (organization === null) throw new NonexistentSubdomainError();
   const confirm = () =>
-    transact({ work, organizationId: organization.id }, async (tx, emit) => {
-      const change = { organizationId: organization.id, tokenHash: hashOf(token), expiresAt: { gt: app.now() } };
+    transact({ work, organizationId: organization.id, caller, clientName }, async (tx, emit) => {
+      const change = { organizationId: organization.id, tokenHash: linkTokenHash(token), expiresAt: { gt: app.now() } };
       const found = await tx.emailChange.findFirst({ where: change });
       if (found === null) throw badLink();
       await lockUser(tx, { organizationId: organization.id, id: found.userId });
@@ -165,4 +168,3 @@ async function useAddress(
 
 const badLink = () =>
   new NotFoundError('The link was already used, has expired, or is incomplete.', { parameter: TOKEN });
-const hashOf = (token: string) => new Uint8Array(createHash('sha256').update(token).digest());

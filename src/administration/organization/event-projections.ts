@@ -3,18 +3,22 @@ import { EventProjection, type ProjectedFields } from '../../api/graphql/schema/
 import { settingFieldName } from '../../api/graphql/schema/setting-fields.ts';
 import { type Setting, withEffect } from '../../platform/setting.ts';
 
-/** Changed values of an organization, by their field names in the response of `POST /register`, without the prefix `realm_`. */
+/**
+ * Changed values of an organization in an event, by their field names in the response of `POST /register`, without the prefix
+ * `realm_`.
+ */
 export interface ProjectedOrganization {
   readonly id: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Names of the values of the organization that event projections contain. Permissions and channels are excluded: they refer to
- * objects that some users cannot see, so they are fetched for each viewer on delivery.
+ * Names of the values of the organization that an event projection (the fields that an event alone provides) can contain.
+ * Permissions and channels are excluded: they refer to objects that some users cannot see, so they are fetched for each viewer
+ * on delivery.
  */
 const SHOWN = new Set<string>([
-  ...['name', 'description', 'rendered_description'],
+  ...['name', 'description', 'rendered_description', 'icon_url'],
   ...Object.entries<Setting<unknown>>(withEffect(ORGANIZATION_SETTINGS)).flatMap(([name, { names }]) =>
     names ? [] : [name],
   ),
@@ -38,8 +42,8 @@ const byNames = new Map<string, EventProjection<ProjectedOrganization>>([['', no
 const MAX_KEPT = 1000;
 
 /**
- * Returns the event projection of the organization with the changed values. The projection has no values if the event does not
- * contain the organization's id.
+ * Returns the event projection of the organization: its id and the changed values in `SHOWN`. It has no values if the event
+ * does not contain the organization's id.
  */
 export function projectionOf({
   facts: { known },

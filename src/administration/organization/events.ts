@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { auditChanges } from '../../events/audit.ts';
 import { defineEvent } from '../../events/define.ts';
 import { documentEvent } from '../../events/wire.ts';
 import type { ProjectedOrganization } from './event-projections.ts';
@@ -13,12 +14,21 @@ interface UpdatePayload {
 /**
  * Event with the changed values of the organization, by their field names in the response of `POST /register`, without the
  * prefix `realm_`. Recipients: all users of the organization.
+ *
+ * @param _before All values before the change, by the same names, for the audit log.
  */
 export const organizationUpdated = defineEvent(
   'realm',
   'update_dict',
-  (realm_id: number, data: UpdatePayload['data']): UpdatePayload => ({ data, realm_id }),
+  (realm_id: number, data: UpdatePayload['data'], _before: UpdatePayload['data']): UpdatePayload => ({
+    data,
+    realm_id,
+  }),
   {
+    audit: (id, { rendered_description: _, ...data }, before) => ({
+      ...{ action: 'organization_changed', objectType: 'organization', objectId: id },
+      changes: auditChanges(before, data),
+    }),
     render: ({ data }) => ({ type: 'realm', op: 'update_dict', data, property: 'default' }),
     facts: ({ realm_id, data }): { readonly known: ProjectedOrganization | null } => ({
       known: realm_id === undefined ? null : { id: realm_id, data },

@@ -1,7 +1,7 @@
 import { ORGANIZATION_SETTINGS } from '../../access/organization-settings.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import { type EventSource, eventType, ORGANIZATION_PERMISSIONS } from '../../api/graphql/schema/event-types.ts';
 import { fromUnix } from '../../api/graphql/schema/scalars.ts';
 import { settingEnum, shownSetting } from '../../api/graphql/schema/setting-fields.ts';
 import { type ProjectedOrganization, projectionOf } from './event-projections.ts';
@@ -16,13 +16,14 @@ const OrganizationSetting = builder.enumType('OrganizationSetting', {
     NAME: { value: 'name', description: 'Name of the organization.' },
     DESCRIPTION: { value: 'description', description: 'Description of the organization, in Markdown.' },
     RENDERED_DESCRIPTION: { value: 'rendered_description', description: 'Description of the organization, as HTML.' },
+    ICON_URL: { value: 'icon_url', description: 'URL of the icon.' },
     PERMISSIONS: { value: PERMISSIONS, description: 'Holders of a permission in the organization.' },
     ...settingEnum(ORGANIZATION_SETTINGS),
   } as Record<string, { readonly value: string; readonly description: string }>,
 });
 
-/** The properties that are no settings, by their names over REST. */
-const TEXTS: ReadonlySet<string> = new Set(['name', 'description', 'rendered_description']);
+/** The properties that are not settings, by their names over REST. */
+const TEXTS: ReadonlySet<string> = new Set(['name', 'description', 'rendered_description', 'icon_url']);
 
 /** Returns the changed properties of an event. Values that only REST has, such as policies for old clients, are left out. */
 function changedProperties(names: readonly string[]): string[] {
@@ -59,7 +60,11 @@ eventType<WireUpdate, OrganizationProjection>(
       ...projectedFromEvent(projectionOf, ({ facts }: EventSource<WireUpdate, OrganizationProjection>) => facts.known),
     }),
   }),
-  { description: 'Settings of the organization changed.', formerName: 'RealmUpdatedEvent' },
+  {
+    description: 'Settings of the organization changed.',
+    formerName: 'RealmUpdatedEvent',
+    outdates: () => [ORGANIZATION_PERMISSIONS],
+  },
 );
 
 eventType<{
@@ -77,7 +82,8 @@ eventType<{
       resolve: ({ event }) => event.service_version,
     }),
     serviceMergeBase: t.string({
-      description: 'Release without local changes of the operator. Always the same as `serviceVersion`.',
+      description:
+        'Release on which this one is based, without local changes by the operator. Always the same as `serviceVersion`.',
       resolve: ({ event }) => event.service_merge_base,
     }),
     serviceFeatureLevel: t.int({

@@ -61,16 +61,16 @@ builder.objectFields(Organization, (t) => {
     ),
     viewerCanCreateUserGroups: byPermission('Whether the viewer can create user groups.', mayCreateGroups),
     viewerCanCreatePublicChannels: byPermission(
-      'Whether the viewer can create public channels, and make public a channel that they administer.',
+      'Whether the viewer can create public channels, and make channels that they administer public.',
       (actor) => mayCreateChannels(actor, {}),
     ),
     viewerCanCreatePrivateChannels: byPermission(
-      'Whether the viewer can create private channels, and make private a channel that they administer.',
+      'Whether the viewer can create private channels, and make channels that they administer private.',
       (actor) => mayCreateChannels(actor, { inviteOnly: true }),
     ),
     viewerCanCreateWebPublicChannels: byPermission(
-      'Whether the viewer can create web-public channels, which can be read without signing in, and make web-public ' +
-        'a channel that they administer.',
+      'Whether the viewer can create web-public channels, which can be read without signing in, and make channels that ' +
+        'they administer web-public.',
       (actor) => mayCreateChannels(actor, { isWebPublic: true }),
     ),
     viewerCanAddCustomEmoji: byPermission(

@@ -1,5 +1,6 @@
 import { type Ctx, signedIn } from '../../access/context.ts';
 import {
+  AVATAR_SOURCE,
   EDITABLE_ORGANIZATION_SETTINGS,
   ORGANIZATION_GROUP_SETTING_NAMES,
   ORGANIZATION_GROUP_SETTINGS,
@@ -20,6 +21,7 @@ import {
   permissionsType,
 } from '../../api/graphql/schema/permission-fields.ts';
 import {
+  enumOf,
   settingFieldName,
   settingFields,
   settingInputs,
@@ -29,42 +31,44 @@ import { Channel } from '../../channels/graphql.ts';
 import type { Organization as OrganizationRow } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
 import { emojiDataUrl } from '../../people/emoji/files.ts';
-import { ExpectationMismatchError } from '../../platform/errors.ts';
+import { iconUrl } from '../../people/icon-url.ts';
+import { ExpectationMismatchError, RateLimitHitError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
+import { BadImageError } from '../../platform/images/errors.ts';
 import { TYPING_MS } from '../../platform/limits.ts';
 import { withEffect } from '../../platform/setting.ts';
 import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../../platform/totals.ts';
+import { browserMethods, type ExternalMethod, externalMethods } from '../identity-providers.ts';
+import { PasswordRequiredError } from '../sign-in/errors.ts';
+import { CURRENT_PASSWORD, RELAXING } from '../sign-in/proof.ts';
+import { setOrganizationIcon } from './icon.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';
 import { updateOrganization } from './update.ts';
 
-const methods = { ...AUTHENTICATION_METHODS, openidConnect: AUTHENTICATION_METHODS['openid connect'] };
-
-const AuthenticationMethods = builder.objectRef<typeof methods>('AuthenticationMethods').implement({
-  description: 'Authentication methods, each with whether the server supports it.',
+const AuthenticationMethods = builder.objectRef<typeof AUTHENTICATION_METHODS>('AuthenticationMethods').implement({
+  description: 'For each authentication method, whether people can use it.',
   fields: (t) => ({
     password: t.exposeBoolean('password', { description: 'Whether users can sign in with a password.' }),
-    dev: t.exposeBoolean('dev', { description: 'Whether users can sign in with only a name, on development servers.' }),
-    email: t.exposeBoolean('email', { description: 'Whether users can sign in with an email address and a password.' }),
+    dev: t.exposeBoolean('dev', {
+      description: 'Whether users can sign in with only a name, on development servers.',
+    }),
+    email: t.exposeBoolean('email', {
+      description: 'Whether users can sign in with an email address and a password.',
+    }),
     ldap: t.exposeBoolean('ldap', { description: 'Whether users can sign in through an LDAP directory.' }),
     remoteuser: t.exposeBoolean('remoteuser', {
       description: 'Whether users can sign in through a reverse proxy that authenticates them.',
     }),
     saml: t.exposeBoolean('saml', { description: 'Whether users can sign in through a SAML identity provider.' }),
-    openidConnect: t.exposeBoolean('openidConnect', {
+    openidConnect: t.boolean({
       description: 'Whether users can sign in through an OpenID Connect identity provider.',
+      resolve: async (_methods, _args, { work, organization }) =>
+        (await externalMethods(work.db, organization)).length > 0,
     }),
   }),
 });
 
-interface External {
-  readonly name: string;
-  readonly displayName: string;
-  readonly displayIcon: string | null;
-  readonly loginUrl: string;
-  readonly signupUrl: string;
-}
-
-const ExternalAuthenticationMethod = builder.objectRef<External>('ExternalAuthenticationMethod').implement({
+const ExternalAuthenticationMethod = builder.objectRef<ExternalMethod>('ExternalAuthenticationMethod').implement({
   description: 'A third-party authentication provider.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Identifier of the provider, for programs.' }),
@@ -73,8 +77,12 @@ const ExternalAuthenticationMethod = builder.objectRef<External>('ExternalAuthen
       nullable: true,
       description: 'URL of the logo. Null if there is none.',
     }),
-    loginUrl: t.exposeString('loginUrl', { description: 'URL at which users sign in.' }),
-    signupUrl: t.exposeString('signupUrl', { description: 'URL at which users sign up.' }),
+    loginUrl: t.exposeString('loginUrl', {
+      description: 'Path at which users begin to sign in. `next` is a path of this site to which they return.',
+    }),
+    signupUrl: t.exposeString('signupUrl', {
+      description: 'Path at which users without an account begin. The same as `loginUrl`.',
+    }),
   }),
 });
 
@@ -93,7 +101,8 @@ const PublicOrganization = builder.objectRef<NonNullable<Settings['organization'
 
 const Totals = builder.objectRef<WireTotals>('Totals').implement({
   description:
-    'Limits on the numbers of objects that users can create. Each limit is per user, unless its name says otherwise.',
+    'Limits on the numbers of objects that users can create. A change that would exceed a limit is refused with ' +
+    '`ConflictError`, except for event queues and sessions: the one that was used least recently then ends.',
   fields: (t) =>
     Object.fromEntries(
       TOTAL_NAMES.map((name) => [
@@ -122,18 +131,24 @@ const TypingTimes = builder.objectRef<typeof TYPING_MS>('TypingTimes').implement
   }),
 });
 
-const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
+/** Settings of the server and of the organization at the requested host, which clients read before they sign in. */
+export const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
   description: 'Settings that a client can read before it signs in.',
   fields: (t) => ({
     authenticationMethods: t.field({
       type: AuthenticationMethods,
-      description: 'Authentication methods of the server.',
-      resolve: () => methods,
+      description: 'Authentication methods of the organization at the requested host.',
+      resolve: () => AUTHENTICATION_METHODS,
     }),
     externalAuthenticationMethods: t.field({
       type: [ExternalAuthenticationMethod],
-      description: 'Supported third-party authentication providers: none.',
-      resolve: () => [],
+      description:
+        'Identity providers with which people can sign in to the organization, oldest first: at most 20. Followed by the method ' +
+        '`browser`, for clients, if the organization requires a second factor of some people.',
+      resolve: async (_settings, _args, { work, organization }) => [
+        ...(await externalMethods(work.db, organization)),
+        ...browserMethods(organization),
+      ],
     }),
     featureLevel: t.exposeInt('featureLevel', {
       description: 'Feature level of the API. All features up to this level are supported.',
@@ -142,7 +157,8 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
       description: 'Release of the service, followed by the commit if it runs from a Git checkout.',
     }),
     mergeBase: t.exposeString('mergeBase', {
-      description: 'Release without local changes of the operator. Always the same as `version`.',
+      description:
+        'Release on which this one is based, without local changes by the operator. Always the same as `version`.',
     }),
     pushNotificationsEnabled: t.boolean({
       description: 'Whether the server sends push notifications to phones. Always false.',
@@ -154,6 +170,10 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
     emailAuthEnabled: t.boolean({
       description: 'Whether users can sign in with an email address and a password.',
       resolve: () => AUTHENTICATION_METHODS.email,
+    }),
+    sendsEmail: t.boolean({
+      description: 'Whether the server sends email, such as invitations and links to choose a new password.',
+      resolve: (_settings, _args, { app }) => app.config.smtpUrl !== undefined,
     }),
     requireEmailFormatUsernames: t.boolean({
       description: 'Whether user names are email addresses. Always true.',
@@ -229,6 +249,15 @@ builder.node(Organization, {
       description: 'Description of the organization, as HTML.',
       resolve: ({ description }) => renderMarkdown(description),
     }),
+    iconUrl: t.string({
+      description: "URL of the icon, a square image, relative to the organization's URL. Changes with the image.",
+      resolve: iconUrl,
+    }),
+    iconSource: t.field({
+      type: enumOf(AVATAR_SOURCE),
+      description: 'Source of the icon; GENERATED or UPLOADED.',
+      resolve: ({ iconImageId }) => (iconImageId === null ? 'J' : 'U'),
+    }),
     url: t.string({
       description: 'URL of the organization.',
       resolve: ({ subdomain }, _args, ctx) => urlOf(ctx.app.config, subdomain),
@@ -273,6 +302,7 @@ const OrganizationPermissionEditsInput = permissionEditsInput(
 );
 
 mutation('updateOrganization', {
+  scope: 'administration',
   description:
     'Updates the organization. Omitted fields do not change. For administrators. Only owners can change which ' +
     'users can join, how long messages are kept, and some permissions.',
@@ -287,16 +317,34 @@ mutation('updateOrganization', {
       required: false,
       description: 'Permissions to change.',
     }),
+    currentPassword: t.string({ required: false, description: `${RELAXING} ${CURRENT_PASSWORD}` }),
     ...settingInputs(t, EDITABLE_ORGANIZATION_SETTINGS),
   }),
   payload: () => ({ organization: { type: Organization, description: 'The organization after the change.' } }),
-  errors: [ExpectationMismatchError],
-  resolve: async (ctx, { name, description, permissions, ...settings }) => {
+  errors: [ExpectationMismatchError, PasswordRequiredError, RateLimitHitError],
+  resolve: async (ctx, { name, description, permissions, currentPassword, ...settings }) => {
     await updateOrganization(ctx, {
+      ...given({ currentPassword }),
       ...given({ name, description }),
       settings: settingsGiven(EDITABLE_ORGANIZATION_SETTINGS, settings),
       permissions: permissionEditsGiven(ORGANIZATION_GROUP_SETTING_NAMES, permissions),
     });
     return { organization: await ctx.work.db.organization.findUniqueOrThrow({ where: { id: ctx.organizationId } }) };
   },
+});
+
+mutation('setOrganizationIcon', {
+  scope: 'administration',
+  description:
+    'Sets or removes the icon of the organization. Without an icon, a generated one is shown. For administrators.',
+  errors: [BadImageError],
+  input: (t) => ({
+    image: t.field({
+      type: 'File',
+      required: false,
+      description: 'PNG, JPEG, WebP or GIF, at most 5 MiB. Null removes the icon.',
+    }),
+  }),
+  payload: () => ({ organization: { type: Organization, description: 'The organization after the change.' } }),
+  resolve: async (ctx, { image }) => ({ organization: await setOrganizationIcon(ctx, image ?? null) }),
 });

@@ -9,10 +9,14 @@ import {
 import { ORGANIZATION_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import { groupSetting, groupSettingEdit } from '../../access/permissions/wire.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
-import { type Param, text } from '../../api/rest/params.ts';
+import { file, type Param, text } from '../../api/rest/params.ts';
 import { permissionParams, settingParam } from '../../api/rest/setting-params.ts';
+import { iconUrl } from '../../people/icon-url.ts';
 import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
 import { TOTAL_NAMES, wireNameOf } from '../../platform/totals.ts';
+import { browserMethods, externalMethods } from '../identity-providers.ts';
+import { CURRENT_PASSWORD, RELAXING } from '../sign-in/proof.ts';
+import { setOrganizationIcon } from './icon.ts';
 import { AUTHENTICATION_METHODS, readServerSettings } from './server-settings.ts';
 import { updateOrganization } from './update.ts';
 
@@ -52,9 +56,13 @@ export const getServerSettings = endpoint({
   },
   async handle(request) {
     const { organization, ...server } = await readServerSettings(request);
+    const external = await externalMethods(request.work.db, request.organization);
     return {
-      authentication_methods: AUTHENTICATION_METHODS,
-      external_authentication_methods: [],
+      authentication_methods: { ...AUTHENTICATION_METHODS, 'openid connect': external.length > 0 },
+      external_authentication_methods: [...external, ...browserMethods(request.organization)].map((one) => ({
+        ...{ name: one.name, display_name: one.displayName, display_icon: one.displayIcon },
+        ...{ login_url: one.loginUrl, signup_url: one.signupUrl },
+      })),
       service_feature_level: server.featureLevel,
       service_version: server.version,
       service_merge_base: server.mergeBase,
@@ -107,6 +115,7 @@ export const patchOrganization = endpoint({
   path: '/realm',
   auth: 'basic',
   equivalents: ['updateOrganization'],
+  scope: 'administration',
   summary: 'Update the organization',
   description: 'The response contains the changed fields: the new value, or "updated" for a text.',
   permission:
@@ -121,6 +130,7 @@ export const patchOrganization = endpoint({
     }).optional(),
     ...settingParams,
     ...permissionParams(permissionMeanings, groupSettingEdit),
+    current_password: text(z.string(), { description: `${RELAXING} ${CURRENT_PASSWORD}` }).optional(),
   },
   reply: {
     name: z.literal('updated').optional(),
@@ -128,7 +138,7 @@ export const patchOrganization = endpoint({
     ...Object.fromEntries(namesOf.map((name) => [name, settingReply(EDITABLE_ORGANIZATION_SETTINGS[name])])),
     ...Object.fromEntries(ORGANIZATION_GROUP_SETTING_NAMES.map((name) => [name, groupSetting.optional()])),
   },
-  async handle(ctx, { name, description, ...values }) {
+  async handle(ctx, { name, description, current_password: currentPassword, ...values }) {
     const permissions = pick<OrganizationGroupSettingName, z.output<typeof groupSettingEdit>>(
       ORGANIZATION_GROUP_SETTING_NAMES,
       values,
@@ -139,8 +149,40 @@ export const patchOrganization = endpoint({
       description,
       settings: pick<EditableOrganizationSettingName, unknown>(namesOf, values),
       permissions: Object.fromEntries(edits),
+      currentPassword,
     });
     const shown = Object.entries(changed).map(([name, value]) => [name, typeof value === 'string' ? 'updated' : value]);
     return Object.fromEntries(shown);
+  },
+});
+
+export const postIcon = endpoint({
+  method: 'POST',
+  path: '/realm/icon',
+  auth: 'basic',
+  equivalents: ['setOrganizationIcon'],
+  scope: 'administration',
+  summary: 'Set the icon of the organization',
+  permission: 'administrators',
+  params: { file: file({ description: 'PNG, JPEG, WebP or GIF, at most 5 MiB.' }) },
+  reply: { icon_url: z.string() },
+  async handle(ctx, { file }) {
+    return { icon_url: iconUrl(await setOrganizationIcon(ctx, file)) };
+  },
+});
+
+export const deleteIcon = endpoint({
+  method: 'DELETE',
+  path: '/realm/icon',
+  auth: 'basic',
+  equivalents: ['setOrganizationIcon'],
+  scope: 'administration',
+  summary: 'Remove the icon of the organization',
+  description: 'A generated icon is shown instead.',
+  permission: 'administrators',
+  params: {},
+  reply: { icon_url: z.string() },
+  async handle(ctx) {
+    return { icon_url: iconUrl(await setOrganizationIcon(ctx, null)) };
   },
 });

@@ -2,13 +2,14 @@ import type { RequestCtx } from '../../access/context.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
 import type { Organization } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
+import { iconUrl } from '../../people/icon-url.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { publishedTotals, type WireTotals } from '../../platform/totals.ts';
 import { SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 
 /**
- * Authentication methods by their names in the API, each with whether it is supported. The only supported method is an email
- * address with a password.
+ * Authentication methods by their names in the API, each with whether people can use it if the organization has no identity
+ * provider. If it has one, `openid connect` is true.
  */
 export const AUTHENTICATION_METHODS = {
   password: true,
@@ -23,16 +24,13 @@ export const AUTHENTICATION_METHODS = {
 /** Client name that is refused as incompatible, for tests. */
 const INCOMPATIBLE_CLIENT = 'ServiceInvalid';
 
-/** Path of an organization's square logo. */
-export const ICON_URL = '/avatar/organization';
-
 /** Data that a client can read before it signs in. */
 export interface ServerSettings {
   readonly featureLevel: number;
   readonly version: string;
   readonly mergeBase: string;
   readonly isIncompatible: boolean;
-  /** Maximum numbers of objects that users can create. */
+  /** Maximum numbers of objects that a user or organization can have, such as drafts of a user. */
   readonly totals: WireTotals;
   /** Public data of the organization. Null at the server's own domain, if no organization uses that domain. */
   readonly organization: {
@@ -56,7 +54,7 @@ export async function readServerSettings({ app, work, organization, clientName }
     organization: organization && {
       url: urlOf(app.config, organization.subdomain),
       name: organization.name,
-      icon: ICON_URL,
+      icon: iconUrl(organization),
       description: renderMarkdown(organization.description),
       webPublicAccessEnabled: await hasWebPublicAccess(work.db, organization),
     },

@@ -3,6 +3,7 @@ import { createSystemGroups } from '../../access/system-groups.ts';
 import { transact } from '../../events/log.ts';
 import type { Organization } from '../../generated/prisma/client.ts';
 import { createNotificationBot } from '../../people/system-bot.ts';
+import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { ConflictError, ValidationError } from '../../platform/errors.ts';
 import { isSubdomain } from '../../platform/hosts.ts';
@@ -16,7 +17,7 @@ import { checkNewUser, insertUser, insertUsers, type MadeUser, type NewUser } fr
 export interface NewOrganization {
   /** Subdomain of lower-case letters, digits and hyphens; "" for the server's own domain. */
   readonly subdomain: string;
-  /** Name of the organization, 1 to 40 characters. */
+  /** Name of the organization, 1 to 40 characters. Other lengths are refused with `ValidationError`. */
   readonly name: string;
   readonly owner: Omit<NewUser, 'role' | 'canCreateUsers'>;
   /** Other users that are created with the organization. Bots without an owner belong to `owner`. */
@@ -53,13 +54,7 @@ export async function createOrganization(
   { owner, people = [], unfinished = false, ...input }: NewOrganization,
 ): Promise<MadeOrganization> {
   const { subdomain } = input;
-  if (!isSubdomain(subdomain))
-    throw new ValidationError(`Invalid subdomain "${subdomain}": use up to 63 lower-case letters, digits and hyphens`, {
-      parameter: 'subdomain',
-      value: subdomain,
-    });
-  const name = requireText('name', input.name, { strip: true, min: 1, max: MAX_ORGANIZATION_NAME_LENGTH });
-  requireReadable('name', name);
+  const name = requireNames(input);
   const [ownerRow, ...rows] = await Promise.all([
     checkNewUser(app, { name, subdomain }, { ...owner, role: OWNER, canCreateUsers: true }),
     ...people.map((person) => checkNewUser(app, { name, subdomain }, person)),
@@ -67,19 +62,19 @@ export async function createOrganization(
   const now = app.now();
   try {
     // No event is emitted, because there are no recipients yet. The organization's event log begins after this transaction.
-    return await transact({ work: app.work, organizationId: 0 }, async (tx) => {
-      if ((await tx.organization.count({ where: { subdomain } })) > 0) throw takenError(subdomain);
-      const organization = await tx.organization.create({
-        data: { subdomain, name, createdAt: now, deactivatedAt: unfinished ? UNFINISHED : null },
-      });
-      await tx.eventCounter.create({ data: { organizationId: organization.id } });
-      await createSystemGroups(tx, organization.id, now);
+    return await transact({ work: app.work, organizationId: 0, isOperator: true }, async (tx, emit) => {
+      const deactivatedAt = unfinished ? UNFINISHED : null;
+      const organization = await insertOrganization(tx, { subdomain, name, createdAt: now, deactivatedAt });
       const made = await insertUser(tx, app, organization, ownerRow);
       const withOwners = rows.map((row) =>
         row.botType == null ? row : { ...row, botOwnerId: row.botOwnerId ?? made.user.id },
       );
       const others = await insertUsers(tx, app, organization, withOwners);
       await createNotificationBot(tx, organization.id, now);
+      emit.audit({
+        ...{ action: 'organization_created', objectType: 'organization', objectId: organization.id },
+        ...{ objectName: name, organizationId: organization.id, changes: { subdomain: { new: subdomain } } },
+      });
       return { organization, owner: made, people: others };
     });
   } catch (error) {
@@ -89,11 +84,52 @@ export async function createOrganization(
   }
 }
 
+/**
+ * Checks the names of a new organization.
+ *
+ * @returns The name as it is stored.
+ * @throws ValidationError if the subdomain is not a host name, or the name is blank or too long.
+ */
+export function requireNames({ subdomain, name }: Pick<NewOrganization, 'subdomain' | 'name'>): string {
+  if (!isSubdomain(subdomain))
+    throw new ValidationError(`Invalid subdomain "${subdomain}": use up to 63 lower-case letters, digits and hyphens`, {
+      parameter: 'subdomain',
+      value: subdomain,
+    });
+  const stored = requireText('name', name, { strip: true, min: 1, max: MAX_ORGANIZATION_NAME_LENGTH });
+  requireReadable('name', stored);
+  return stored;
+}
+
+/**
+ * Inserts an organization with its event counter and role groups, without users.
+ *
+ * @throws ConflictError if the subdomain is in use.
+ */
+export async function insertOrganization(
+  tx: Tx,
+  row: Pick<Organization, 'subdomain' | 'name' | 'createdAt' | 'deactivatedAt'> &
+    Partial<Pick<Organization, 'deleteAt'>>,
+): Promise<Organization> {
+  const { subdomain } = row;
+  if ((await tx.organization.count({ where: { subdomain } })) > 0) throw takenError(subdomain);
+  if ((await tx.organizationMove.count({ where: { subdomain } })) > 0) throw movedError(subdomain);
+  const organization = await tx.organization.create({ data: row });
+  await tx.eventCounter.create({ data: { organizationId: organization.id } });
+  await createSystemGroups(tx, organization.id, row.createdAt);
+  return organization;
+}
+
 const takenError = (subdomain: string) =>
   new ConflictError(
     subdomain === '' ? 'The root domain already has an organization' : `The subdomain ${subdomain} is in use`,
     { parameter: 'subdomain' },
   );
+
+const movedError = (subdomain: string) =>
+  new ConflictError(`The organization ${subdomain} is in another database, to or from which it was moved`, {
+    parameter: 'subdomain',
+  });
 
 /** Allows users to sign in to an organization that was created as `unfinished`. */
 export async function openOrganization({ db }: App, organizationId: number): Promise<void> {

@@ -15,7 +15,9 @@ import { toWireGroupSetting } from '../../access/system-groups.ts';
 import type { Snapshot, StateGroup } from '../../api/state-group.ts';
 import type { Organization } from '../../generated/prisma/client.ts';
 import { emojiDataUrl } from '../../people/emoji/files.ts';
+import { ICON_URL, iconUrl } from '../../people/icon-url.ts';
 import { domainOf, urlOf } from '../../platform/hosts.ts';
+import { THUMBNAILS } from '../../platform/images/thumbnails.ts';
 import {
   LONGPOLL_TIMEOUT_SECONDS,
   MAX_BULK_NEW_SUBSCRIPTION_MESSAGES,
@@ -35,7 +37,6 @@ import {
 import { publishedTotals } from '../../platform/totals.ts';
 import { SERVER_GENERATION } from './feature-level.ts';
 import { PERMISSION_RULES } from './permission-rules.ts';
-import { ICON_URL } from './server-settings.ts';
 
 /**
  * State group (a part of the response of `POST /register`) with limits, parameters of the server, and the organization's
@@ -101,7 +102,9 @@ const SERVER_PARAMETERS = {
   server_needs_upgrade: false,
   server_can_summarize_topics: false,
   server_generation: SERVER_GENERATION,
-  server_thumbnail_formats: [],
+  server_thumbnail_formats: THUMBNAILS.map(({ name, maxWidth, maxHeight, animated }) => ({
+    ...{ name, max_width: maxWidth, max_height: maxHeight, format: 'webp', animated },
+  })),
   settings_send_digest_emails: true,
   development_environment: false,
   service_plan_is_not_limited: true,
@@ -121,8 +124,8 @@ function identity({ config }: Runtime, organization: Organization) {
     realm_uuid: organization.uuid,
     realm_date_created: Math.floor(organization.createdAt.getTime() / 1000),
     realm_bot_domain: domainOf(config, organization.subdomain),
-    realm_icon_url: ICON_URL,
-    realm_icon_source: 'G',
+    realm_icon_url: iconUrl(organization),
+    realm_icon_source: organization.iconImageId === null ? 'G' : 'U',
     realm_logo_url: ICON_URL,
     realm_logo_source: 'D',
     realm_night_logo_url: ICON_URL,

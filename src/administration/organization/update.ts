@@ -9,6 +9,7 @@ import {
   type OrganizationSettingName,
   type OrganizationSettingValue,
   organizationGroupSetting,
+  organizationSetting,
   VIDEO_PROVIDER,
 } from '../../access/organization-settings.ts';
 import {
@@ -29,9 +30,13 @@ import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { MAX_ORGANIZATION_DESCRIPTION_LENGTH, MAX_ORGANIZATION_NAME_LENGTH } from '../../platform/limits.ts';
+import { oneLine } from '../../platform/mail/outbox.ts';
 import { requireReadable } from '../../platform/names.ts';
+import { OWNER } from '../../platform/roles.ts';
 import { requireSettings, type SettingValue, storedAfter } from '../../platform/setting.ts';
 import { requireText } from '../../platform/text.ts';
+import { queueSecurityMail } from '../security-mail.ts';
+import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
 import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
 import { organizationUpdated } from './events.ts';
 import { organizationFields } from './state.ts';
@@ -40,7 +45,7 @@ import { organizationFields } from './state.ts';
 export interface OrganizationEdit {
   /** New name, 1 to 40 code points. */
   readonly name?: string | undefined;
-  /** New description in Flavored Markdown, at most 1,000 code points. */
+  /** New description in Flavored Markdown, at most 1,000 code points. A longer one is refused with `ValidationError`. */
   readonly description?: string | undefined;
   /**
    * New values of settings, by their names over REST without `realm_`. They are not validated yet. The value "unlimited"
@@ -48,14 +53,18 @@ export interface OrganizationEdit {
    */
   readonly settings?: Partial<Record<EditableOrganizationSettingName, unknown>> | undefined;
   readonly permissions?: GroupSettingEdits<OrganizationGroupSettingName> | undefined;
+  /** The viewer's own password, as proof of identity. Required if fewer roles must have a second factor. */
+  readonly currentPassword?: string | undefined;
 }
 
-const OF_OWNERS: ReadonlySet<string> = new Set([
+/** The settings and permissions that only owners can change. */
+export const OF_OWNERS: ReadonlySet<string> = new Set([
   'message_retention_days',
   'invite_required',
   'emails_restricted_to_domains',
   'disallow_disposable_email_addresses',
   'waiting_period_threshold',
+  'second_factor_required_role',
   'create_multiuse_invite_group',
   'can_create_groups',
   'can_invite_users_group',
@@ -81,6 +90,8 @@ const OF_CHANNELS = [
  * @throws ValidationError if a value is invalid, or the provider of video calls is not configured.
  * @throws NotFoundError if a channel, user or group does not exist, or a channel is archived.
  * @throws ConflictError if a group is deactivated, or the channel for moderation requests is not private.
+ * @throws PasswordRequiredError and the other errors of `requireProof`, if fewer roles must have a second factor. The owners are
+ *   then notified by email.
  */
 export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Promise<Readonly<Record<string, unknown>>> {
   requireRights(ctx, edit);
@@ -95,10 +106,20 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
       schemaMessage: 'The server has no configuration for this provider of video calls.',
     });
   }
+  const requiredRole = values['second_factor_required_role'];
+  // A given password is checked in any case.
+  if (edit.currentPassword !== undefined || isRelaxed(ctx.viewer.organization, requiredRole)) {
+    await requireProof(ctx, edit.currentPassword);
+  }
   return transact(ctx, async (tx, emit) => {
     await lockOrganization(tx, organizationId);
     requireRights(await asOfNow(tx, ctx), edit);
     const before = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
+    if (isRelaxed(before, requiredRole)) {
+      // Another request can have set a stricter value in the meantime.
+      requireRecentSignIn(ctx, 'current_password');
+      await mailOwners(tx, ctx, before);
+    }
     await requireChannels(tx, organizationId, values);
     const groups = await systemGroups(tx, organizationId);
     const holders = await changedGroupSettings(tx, organizationId, ORGANIZATION_GROUP_SETTINGS, permissions, (name) =>
@@ -109,10 +130,25 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
       ...texts,
       settings: withHolders(groups, storedAfter(ORGANIZATION_SETTINGS, before.settings, values), holders),
     };
-    const changed = await write(tx, emit, app, { before, after });
+    const changed = await writeOrganization(tx, emit, app, { before, after });
     const given = new Set(Object.keys({ ...texts, ...values, ...permissions }));
     return Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name)));
   });
+}
+
+/** Returns whether a new value of `second_factor_required_role` requires a second factor of fewer roles. */
+const isRelaxed = (organization: Organization, role: SettingValue | undefined): boolean =>
+  typeof role === 'number' && role < organizationSetting(organization, 'second_factor_required_role');
+
+/** Notifies the owners by email that a second factor is required of fewer people. */
+async function mailOwners(tx: Tx, { viewer }: Ctx, organization: Organization): Promise<void> {
+  const where = { organizationId: organization.id, role: OWNER, isActive: true, botType: null, isSystem: false };
+  for (const owner of await tx.user.findMany({ where, orderBy: { id: 'asc' } })) {
+    await queueSecurityMail(tx, organization, owner, {
+      subject: 'Required second factors',
+      happened: `${oneLine(viewer.user.fullName)} changed the organization: it requires a second factor of fewer people.`,
+    });
+  }
 }
 
 /**
@@ -138,7 +174,7 @@ export async function setOrganizationSettings(
 ): Promise<void> {
   const before = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
   const after = { ...before, settings: storedAfter(ORGANIZATION_SETTINGS, before.settings, values) };
-  await write(tx, emit, app, { before, after });
+  await writeOrganization(tx, emit, app, { before, after });
 }
 
 /**
@@ -146,19 +182,20 @@ export async function setOrganizationSettings(
  *
  * @returns The changed values, by their field names in the response of `POST /register`, without the prefix `realm_`.
  */
-async function write(
+export async function writeOrganization(
   tx: Tx,
   emit: Emit,
   app: Ctx['app'],
-  { before, after }: { before: Organization; after: Organization & { settings: Prisma.JsonObject } },
+  { before, after }: { before: Organization; after: Omit<Organization, 'settings'> & { settings: Prisma.JsonObject } },
 ): Promise<Record<string, unknown>> {
-  const { id, name, description, settings } = after;
+  const { id, name, description, iconImageId, iconVersion, settings } = after;
   const groups = await systemGroups(tx, id);
-  const changed = changesOf(organizationFields(app, before, groups), organizationFields(app, after, groups));
+  const fieldsBefore = organizationFields(app, before, groups);
+  const changed = changesOf(fieldsBefore, organizationFields(app, after, groups));
   if (Object.keys(changed).length === 0) return {};
-  await tx.organization.update({ where: { id }, data: { name, description, settings } });
+  await tx.organization.update({ where: { id }, data: { name, description, iconImageId, iconVersion, settings } });
   const html = 'description' in changed ? { rendered_description: renderMarkdown(description) } : {};
-  emit(organizationUpdated(id, { ...changed, ...html }), everyone());
+  emit(organizationUpdated(id, { ...changed, ...html }, changesOf({}, fieldsBefore)), everyone());
   await waitingPeriodChanged(tx, emit, { before, after, now: app.now() });
   return changed;
 }

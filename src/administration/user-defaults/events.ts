@@ -15,8 +15,15 @@ interface Payload {
 export const userDefaultUpdated = defineEvent(
   'realm_user_settings_defaults',
   'update',
-  (realm_id: number, property: UserDefaultName, value: SettingValue): Payload => ({ property, value, realm_id }),
+  (realm_id: number, property: UserDefaultName, value: SettingValue, _old: SettingValue): Payload => ({
+    ...{ property, value },
+    realm_id,
+  }),
   {
+    audit: (id, property, value, old) => ({
+      ...{ action: 'user_defaults_changed', objectType: 'organization', objectId: id },
+      changes: { [property]: { old, new: value } },
+    }),
     render: ({ property, value }) => ({ type: 'realm_user_settings_defaults', op: 'update', property, value }),
     facts: ({ realm_id, property, value }): { readonly known: ProjectedSetting | null } => ({
       known: realm_id === undefined ? null : { id: realm_id, property, value },

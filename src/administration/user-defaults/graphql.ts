@@ -18,7 +18,10 @@ const idOfDefaults = ({ id }: { readonly id: number }) => `defaults-${id}`;
 
 const bySetting = settingProjections('UserSettings', Object.keys(withEffect(EDITABLE_USER_DEFAULTS)), idOfDefaults);
 
-/** Returns the event projection of the settings that new users get. It contains the setting that changed. */
+/**
+ * Returns the event projection (the fields that an event alone provides) of the settings that new users get: the setting that
+ * changed.
+ */
 const projectionOf = ({
   event,
 }: {
@@ -47,6 +50,7 @@ builder.queryField('userSettingsDefaults', (t) =>
 );
 
 mutation('updateUserSettingsDefaults', {
+  scope: 'administration',
   description: 'Updates the default settings of new users. Existing users keep their settings. For administrators.',
   input: (t) => ({
     settings: t.field({

@@ -13,6 +13,7 @@ export const patchUserDefaults = endpoint({
   path: '/realm/user_settings_defaults',
   auth: 'basic',
   equivalents: ['updateUserSettingsDefaults'],
+  scope: 'administration',
   summary: 'Update the default settings of new users',
   description: 'Existing users keep their settings.',
   permission: 'administrators',

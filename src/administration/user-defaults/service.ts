@@ -38,7 +38,10 @@ export async function updateUserDefaults(
     );
     if (changed.length === 0) return before;
     await tx.organization.update({ where: { id: ctx.organizationId }, data: { userDefaults: after.userDefaults } });
-    for (const name of changed) emit(userDefaultUpdated(after.id, name, userDefault(after, name)), everyone());
+    for (const name of changed) {
+      const [old, value] = [userDefault(before, name), userDefault(after, name)];
+      emit(userDefaultUpdated(after.id, name, value, old), everyone());
+    }
     return after;
   });
 }

@@ -37,7 +37,12 @@ export function accessUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
 /** A group by id, or by name in any case. */
 export type UserGroupKey = { readonly id: number } | { readonly name: string };
 
-/** Like `accessUserGroup`, but takes the group by id or name. */
+/**
+ * Returns a group of the viewer's organization by its id or name. Role groups and deactivated groups are included.
+ *
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws NotFoundError if the group does not exist.
+ */
 export async function accessUserGroupBy(ctx: Ctx, key: UserGroupKey): Promise<UserGroup> {
   if ('id' in key) return accessUserGroup(ctx, key.id);
   const name = key.name.trim().toWellFormed().replaceAll('\0', '\uFFFD');
@@ -105,9 +110,10 @@ export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<Held
 }
 
 /**
- * Locks a group like `lockGroup`, and checks that the viewer can manage the group.
+ * Locks a group until the transaction ends, and returns it. Checks that the viewer can manage the group.
  *
- * @throws The errors of `lockGroup`.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws NotFoundError if the group does not exist.
  * @throws ForbiddenError if the viewer cannot manage the group. No user can manage a role group.
  */
 export async function lockManagedGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {

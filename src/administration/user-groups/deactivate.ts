@@ -30,7 +30,8 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
       where: { organizationId_id: { organizationId: group.organizationId, id: group.id } },
       data: { deactivatedAt: actor.now },
     });
-    emit(userGroupUpdated(subjectOf(group), { deactivated: true }, toSnapshot(actor.groups, after)), everyone());
+    const [was, is] = [toSnapshot(actor.groups, group), toSnapshot(actor.groups, after)];
+    emit(userGroupUpdated(subjectOf(group), { deactivated: true }, is, was), everyone());
     emit(userGroupRemoved(group.id), everyone());
     return after;
   });

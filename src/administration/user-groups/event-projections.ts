@@ -2,7 +2,10 @@ import { EventProjection, referenceProjection } from '../../api/graphql/schema/e
 import { userReference } from '../../people/event-projections.ts';
 import type { GroupEventData, GroupSnapshot } from './events.ts';
 
-/** Event projection of a group, for events that contain only its id. */
+/**
+ * Event projection (the fields that an event alone provides) of a group, for events that contain only its id: `id` and
+ * `databaseId`.
+ */
 export const groupReference = referenceProjection('UserGroup');
 
 type ProjectedGroup = NonNullable<GroupEventData['group']>;
@@ -22,8 +25,8 @@ const groupProjection = new EventProjection<GroupSnapshot>('UserGroup', identity
 const idAlone = new EventProjection<ProjectedGroup>('UserGroup', identity, { databaseId });
 
 /**
- * Returns the event projection of the group in an event. It has all fields if the event contains the whole group, otherwise
- * only the id.
+ * Returns the event projection of the group in an event. It has all fields of the group's snapshot if the event contains the
+ * snapshot, otherwise only the id.
  */
 export const projectionOf = ({
   facts: { group },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { GroupPermissionName } from '../../access/permissions/group-permissions.ts';
 import { toWire, type WireUserGroup, wireUserGroup } from '../../access/permissions/wire.ts';
 import type { SystemGroups } from '../../access/system-groups.ts';
+import { type AuditAction, auditChanges } from '../../events/audit.ts';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import { documentEvent } from '../../events/wire.ts';
@@ -52,7 +53,7 @@ const known = (id: number, group: GroupSnapshot | undefined, { role }: EventView
 interface AddedPayload {
   readonly group: WireUserGroup;
   readonly comes_back: boolean;
-  /** The group, for event projections. Absent in events of previous versions. */
+  /** Snapshot of the group, for its GraphQL fields. Absent in events of previous versions. */
   readonly facts?: GroupSnapshot;
 }
 
@@ -70,6 +71,13 @@ export const userGroupAdded = defineEvent(
     facts,
   }),
   {
+    audit: ({ id, name, members, direct_subgroup_ids }, _facts, { comesBack = false } = {}) =>
+      comesBack
+        ? undefined
+        : {
+            ...{ action: 'group_created', objectType: 'user_group', objectId: id, objectName: name },
+            changes: { members: { new: members }, direct_subgroup_ids: { new: direct_subgroup_ids } },
+          },
     facts: ({ group, facts }, view) => known(group.id, facts, view),
     render: ({ group, comes_back }, { options }) =>
       comes_back && options.capabilities.include_deactivated_groups ? null : { type: 'user_group', op: 'add', group },
@@ -85,24 +93,41 @@ interface UpdatedPayload {
   readonly group_id: number;
   readonly data: WireGroupChanges;
   readonly is_deactivated: boolean;
-  /** The group after the change. Absent in events of previous versions. */
+  /** Snapshot of the group after the change. Absent in events of previous versions. */
   readonly facts?: GroupSnapshot;
+}
+
+function updateActionOf({ deactivated }: WireGroupChanges): AuditAction {
+  if (deactivated === undefined) return 'group_changed';
+  return deactivated ? 'group_deactivated' : 'group_reactivated';
 }
 
 /**
  * Event that a group changed, with all changed fields. If the group is deactivated, or the change deactivates or reactivates
  * it, clients without `include_deactivated_groups` do not receive the event.
+ *
+ * @param _before The group before the change, for the audit log.
  */
 export const userGroupUpdated = defineEvent(
   'user_group',
   'update',
-  ({ id, isDeactivated }: Subject, data: WireGroupChanges, facts: GroupSnapshot): UpdatedPayload => ({
+  (
+    { id, isDeactivated }: Subject,
+    data: WireGroupChanges,
+    facts: GroupSnapshot,
+    _before: GroupSnapshot,
+  ): UpdatedPayload => ({
     group_id: id,
     data,
     is_deactivated: isDeactivated || data.deactivated !== undefined,
     facts,
   }),
   {
+    audit: ({ id }, data, _facts, before) => ({
+      action: updateActionOf(data),
+      ...{ objectType: 'user_group', objectId: id, objectName: before.name },
+      changes: auditChanges(before, data),
+    }),
     facts: ({ group_id, facts }, view) => known(group_id, facts, view),
     render: (payload, view) => {
       const { group_id, data } = payload;

@@ -1,11 +1,19 @@
 import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
-import { type EventSource, eventType } from '../../api/graphql/schema/event-types.ts';
+import {
+  type EventSource,
+  eventType,
+  ORGANIZATION_PERMISSIONS,
+  outdatedRoot,
+} from '../../api/graphql/schema/event-types.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
 import { groupReference, projectionOf } from './event-projections.ts';
 import type { GroupEventData } from './events.ts';
 import { UserGroup } from './graphql.ts';
+
+/** Groups contain the members of their subgroups, and permissions depend on the members of groups. */
+const outdates = () => [outdatedRoot('userGroups', 'userGroup'), ORGANIZATION_PERMISSIONS];
 
 /** Options of the field `userGroup` in events about a group. */
 const aboutGroup = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, GroupEventData>) => facts.group);
@@ -17,8 +25,9 @@ eventType<unknown, GroupEventData>(
   (t) => ({ userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group.', ...aboutGroup }) }),
   {
     description:
-      'A group was created. In queues without the capability `include_deactivated_groups` also: a group was ' +
-      'reactivated.',
+      'A group was created. Queues that were registered over REST without the client capability ' +
+      '`include_deactivated_groups` also receive this event if a group is reactivated.',
+    outdates: ['userGroups'],
   },
 );
 
@@ -29,7 +38,7 @@ eventType<unknown, GroupEventData>(
   (t) => ({
     userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group after the change.', ...aboutGroup }),
   }),
-  { description: 'A group changed.' },
+  { description: 'A group changed.', outdates },
 );
 
 eventType<{ group_id: number }>(
@@ -43,7 +52,12 @@ eventType<{ group_id: number }>(
       resolve: ({ event }) => event.group_id,
     }),
   }),
-  { description: 'A group was deactivated. Only in queues without the capability `include_deactivated_groups`.' },
+  {
+    description:
+      'A group was deactivated. Sent only to queues that were registered over REST without the client ' +
+      'capability `include_deactivated_groups`.',
+    outdates,
+  },
 );
 
 type WithUsers = GroupEventData & { readonly userIds: readonly number[] };
@@ -65,7 +79,7 @@ for (const [op, name, description] of [
         ...projectedFromEvent(userReference, ({ facts }: EventSource<unknown, WithUsers>) => facts.userIds),
       }),
     }),
-    { description },
+    { description, outdates },
   );
 }
 
@@ -88,6 +102,6 @@ for (const [op, name, description] of [
         ...projectedFromEvent(groupReference, ({ facts }: EventSource<unknown, WithSubgroups>) => facts.subgroupIds),
       }),
     }),
-    { description },
+    { description, outdates },
   );
 }

@@ -35,6 +35,7 @@ const GroupPermissionEditsInput = permissionEditsInput(
 );
 
 mutation('createUserGroup', {
+  scope: 'administration',
   description: 'Creates a group. For users with the permission to create user groups.',
   input: (t) => ({
     name: t.string({ description: GROUP_NAME }),
@@ -59,6 +60,7 @@ const GROUP_ID = 'Id of the group.';
 const changedGroup = () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } });
 
 mutation('updateUserGroup', {
+  scope: 'administration',
   description: 'Updates a group. Omitted fields do not change. For users who can manage the group.',
   input: (t) => ({
     userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }),
@@ -86,10 +88,10 @@ mutation('updateUserGroup', {
 const GroupObjectionKind = builder.enumType('GroupObjectionKind', {
   description: 'Kind of an object that uses a group.',
   values: {
-    SUBGROUP: { value: 'subgroup', description: 'Groups that contain the group as a subgroup.' },
-    CHANNEL: { value: 'channel', description: 'A channel in which the group holds permissions.' },
-    USER_GROUP: { value: 'user_group', description: 'A group on which the group holds permissions.' },
-    ORGANIZATION: { value: 'realm', description: 'The organization, in which the group holds permissions.' },
+    SUBGROUP: { value: 'subgroup', description: 'Other groups that contain this group as a subgroup.' },
+    CHANNEL: { value: 'channel', description: 'A channel in which this group holds permissions.' },
+    USER_GROUP: { value: 'user_group', description: 'Another group on which this group holds permissions.' },
+    ORGANIZATION: { value: 'realm', description: 'The organization, in which this group holds permissions.' },
   } as const,
 });
 
@@ -139,7 +141,7 @@ const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').i
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'For CHANNEL: the channel. Null for other kinds, and if the viewer cannot see the channel.',
+      description: 'For CHANNEL: the channel. Null for other kinds, or if the viewer cannot see the channel.',
       resolve: (objection, _args, ctx) =>
         nodeOf(ctx, 'Channel', 'channel_id' in objection ? objection.channel_id : null),
     }),
@@ -172,6 +174,7 @@ errorType(
 );
 
 mutation('deactivateUserGroup', {
+  scope: 'administration',
   description: 'Deactivates a group that is not in use. For users who can manage the group.',
   input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }) }),
   payload: changedGroup,
@@ -180,6 +183,7 @@ mutation('deactivateUserGroup', {
 });
 
 mutation('reactivateUserGroup', {
+  scope: 'administration',
   description: 'Reactivates a deactivated group. For users who can manage the group.',
   input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }) }),
   payload: changedGroup,
@@ -192,6 +196,7 @@ const users = (description: string) => ({ ...refersTo('User'), required: false a
 const groups = (description: string) => ({ ...refersTo('UserGroup'), required: false as const, description });
 
 mutation('updateUserGroupMembers', {
+  scope: 'administration',
   description: 'Adds and removes members and subgroups of a group. If one change is refused, nothing changes.',
   input: (t) => ({
     userGroupId: t.id({ ...refersTo('UserGroup'), description: GROUP_ID }),

@@ -25,7 +25,7 @@ import {
   usersAt,
 } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import type { Place } from '../../platform/db/keyset.ts';
+import type { RowKey } from '../../platform/db/keyset.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
 import { accessUserGroupBy, visibleTo } from './access.ts';
 import { memberCounts, memberPages, memberships, subgroups } from './loaders.ts';
@@ -44,14 +44,16 @@ const ROLE_GROUP = 'Whether the members are determined by their roles. Such a gr
 const DEACTIVATED =
   'Whether the group is deactivated. A deactivated group cannot be given permissions or added to other groups.';
 const CREATED = 'Creation time. Null for a role group.';
-const CREATOR = 'User who created the group. Null for a role group, and if no creator is recorded.';
+const CREATOR = 'User who created the group. Null for a role group, or if no creator is recorded.';
 export const PERMISSIONS = 'Holders of each permission on the group.';
 const DEPTH = 'Whether to include only direct members and direct subgroups, and not those of subgroups.';
 export const GROUP_NAME = 'Name: not blank, at most 100 characters, unique in the organization (case-insensitive).';
 export const GROUP_DESCRIPTION = 'Description, at most 1,024 characters.';
 
 export const UserGroup = builder.prismaNode('UserGroup', {
-  description: 'A named set of users. There is one group for each role. Users can create others.',
+  description:
+    'A named set of users. For each role there is a role group: the users with this role or a higher one. ' +
+    'Users can create other groups.',
   ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'Id of the group in the REST API.' }),
@@ -184,7 +186,7 @@ builder.objectField(MessageMention, 'userGroup', (t) =>
   t.field({
     type: UserGroup,
     nullable: true,
-    description: 'The mentioned group. Null if the type of the mention is not GROUP, and for guests.',
+    description: 'The mentioned group. Null if the type of the mention is not GROUP, or for guests.',
     resolve: ({ type, id }, _args, ctx) => nodeOf(ctx, 'UserGroup', type === 'group' ? id : null),
   }),
 );
@@ -214,7 +216,7 @@ const sortedGroups = (list: string, { orderBy, ...args }: GroupListArguments) =>
   return { list, orderBy: by, keyType: by.field === 'name' ? 'string' : 'number', args } as const;
 };
 
-const placeOf = (field: GroupField, group: Sortable): Place => ({ id: group.id, key: KEY_OF[field](group) });
+const rowKeyOf = (field: GroupField, group: Sortable): RowKey => ({ id: group.id, key: KEY_OF[field](group) });
 
 builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
   t.connection(
@@ -228,7 +230,7 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
       resolve: async ({ id }, { directOnly, ...args }, ctx) => {
         const sorted = sortedGroups('subgroups', args);
         const all = await subgroups(ctx, id, { direct: directOnly ?? false });
-        return sortedAmong(all, (group) => placeOf(sorted.orderBy.field, group), sorted);
+        return sortedAmong(all, (group) => rowKeyOf(sorted.orderBy.field, group), sorted, ctx);
       },
     },
     UserGroupConnection,
@@ -249,7 +251,7 @@ builder.queryField('userGroup', (t) =>
   t.field({
     type: UserGroup,
     nullable: true,
-    description: 'A group, active or deactivated. Null if it does not exist, and for guests.',
+    description: 'A group, active or deactivated. Null if it does not exist, or for guests.',
     args: {
       by: t.arg({
         type: UserGroupRef,
@@ -282,8 +284,8 @@ builder.queryField('userGroups', (t) =>
         nameContains: t.arg.string({
           required: false,
           description:
-            'Only groups whose name contains this text. Each word of the text can also be the beginning of a word of ' +
-            'the name, in any order. Ignores case and accents.',
+            'Only groups whose name contains this text. A name also matches if each word of the text begins a word of ' +
+            'the name, in any order. Case and accents are ignored.',
         }),
         includeDeactivated: t.arg.boolean({
           required: false,

@@ -9,6 +9,7 @@ import { type ChannelActor, insufficientPermission } from '../../access/permissi
 import { requireMember } from '../../access/roles.ts';
 import type { SystemGroups } from '../../access/system-groups.ts';
 import { everyone } from '../../events/audience.ts';
+import type { AuditEntry } from '../../events/audit.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { User, UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -18,6 +19,17 @@ import { type HeldGroup, lockGroup, ROLE_GROUP, requireActiveGroup, settleMember
 import { groupMembersAdded, groupMembersRemoved, subgroupsAdded, subgroupsRemoved } from './events.ts';
 import { notifyMembers } from './notices.ts';
 import { readSubgroupIds } from './reads.ts';
+
+/** Returns the entry of the audit log for users or groups that are added to a group or removed from it. */
+export const membersChanged = (
+  action: 'group_members_added' | 'group_members_removed' | 'group_subgroups_added' | 'group_subgroups_removed',
+  { id, name }: Pick<UserGroup, 'id' | 'name'>,
+  ids: readonly number[],
+): AuditEntry => {
+  const property = action.includes('subgroups') ? 'direct_subgroup_ids' : 'members';
+  const changes = { [property]: { [action.endsWith('added') ? 'new' : 'old']: ids }, count: { new: ids.length } };
+  return { action, objectType: 'user_group', objectId: id, objectName: name, changes };
+};
 
 /** Users and groups to add to a group and to remove from it. */
 export interface MembersEdit {
@@ -56,7 +68,12 @@ export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit)
 /**
  * Adds subgroups to a group, and removes subgroups from it. If one change is refused, none is made.
  *
- * @throws The errors of `updateGroupMembers`.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws ValidationError if nothing is given.
+ * @throws NotFoundError if the group, or a group to add or remove, does not exist.
+ * @throws ForbiddenError if the viewer lacks permission.
+ * @throws ConflictError if a group to add is already in the group, contains it or is deactivated, or a group to remove is not
+ *   in it.
  */
 export function updateSubgroups(
   ctx: Ctx,
@@ -161,6 +178,7 @@ async function addMembers(
   }
   await writeMembers(tx, group, users);
   emit(groupMembersAdded(subjectOf(group), ids), everyone());
+  emit.audit(membersChanged('group_members_added', group, ids));
   return users;
 }
 
@@ -185,6 +203,7 @@ async function removeMembers(
     where: { organizationId: group.organizationId, groupId: group.id, userId: { in: [...ids] } },
   });
   emit(groupMembersRemoved(subjectOf(group), ids), everyone());
+  emit.audit(membersChanged('group_members_removed', group, ids));
   return users;
 }
 
@@ -210,6 +229,7 @@ async function addGroups(
   const added = await requireNewSubgroups(tx, actor.groups, group.organizationId, { target: group, ids, parameterOf });
   await writeSubgroups(tx, group, added);
   emit(subgroupsAdded(subjectOf(group), added), everyone());
+  emit.audit(membersChanged('group_subgroups_added', group, added));
 }
 
 async function removeGroups(
@@ -237,6 +257,7 @@ async function removeGroups(
     where: { organizationId: group.organizationId, groupId: group.id, subgroupId: { in: [...ids] } },
   });
   emit(subgroupsRemoved(subjectOf(group), ids), everyone());
+  emit.audit(membersChanged('group_subgroups_removed', group, ids));
 }
 
 async function directSubgroupIds(tx: Tx, { organizationId, id }: UserGroup): Promise<Set<number>> {

@@ -49,9 +49,10 @@ export interface MembershipQuestion extends Depth {
 }
 
 /**
- * Checks many memberships like `isGroupMember`, with one query for the users, and one for each pair of user and `direct`.
+ * Returns whether users are members of groups. False for a deactivated user. Runs one query for the users, and one for each
+ * pair of user and `direct`.
  *
- * @returns Results in the order of the questions. If a user does not exist, the result is the error.
+ * @returns Results in the order of the questions. If a user does not exist, the result is a NotFoundError, which is not thrown.
  */
 export async function areGroupMembers(
   { app, work, viewer }: Ctx,

@@ -4,9 +4,9 @@ import { GROUP_OF_ROLE, ROLE_REACH, roleGroupsWithin, type SystemGroups } from '
 import { type Organization, Prisma, type UserGroup } from '../../generated/prisma/client.ts';
 import { isUserWithin, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { type Place, type PlaceRow, placeOf } from '../../platform/db/keyset.ts';
+import { type FetchedRowKey, type RowKey, rowKeyOf, type SortColumn } from '../../platform/db/keyset.ts';
 import { isNamed } from '../../platform/db/named.ts';
-import type { ListedRows, SortColumn } from '../../platform/db/places.ts';
+import type { ListedRows } from '../../platform/db/places.ts';
 import { MEMBER } from '../../platform/roles.ts';
 
 type OrganizationSettingsOf = Pick<Organization, 'id' | 'settings'>;
@@ -58,8 +58,8 @@ export async function readMemberPages(
   now: Date,
   groupIds: readonly number[],
   { direct, ...page }: UserPage & { readonly direct: boolean },
-): Promise<(groupId: number) => readonly Place[]> {
-  const rows = await db.$queryRaw<(PlaceRow & { readonly group_id: number })[]>`
+): Promise<(groupId: number) => readonly RowKey[]> {
+  const rows = await db.$queryRaw<(FetchedRowKey & { readonly group_id: number })[]>`
     SELECT group_id, id, key FROM (
       SELECT m.group_id, u.id, ${userKey(page)} AS key,
         row_number() OVER (PARTITION BY m.group_id ORDER BY ${usersInOrder(page)}) AS place
@@ -69,7 +69,7 @@ export async function readMemberPages(
     ) AS placed
     WHERE place <= ${page.limit}::bigint ORDER BY place`;
   const pages = Map.groupBy(rows, ({ group_id }) => group_id);
-  return (groupId) => (pages.get(groupId) ?? []).map(placeOf);
+  return (groupId) => (pages.get(groupId) ?? []).map(rowKeyOf);
 }
 
 /** Counts the active members of groups with one query. Returns a function that returns the number of a group's members. */
@@ -177,7 +177,10 @@ export type GroupField = 'id' | 'name' | 'createdAt';
 
 /** Filter of a list of groups. */
 export interface GroupFilter {
-  /** Text that the name must contain, as for `nameFilter`. */
+  /**
+   * Text that the name must contain, ignoring case and accents. A name also matches if each word of the text begins a word of
+   * the name.
+   */
   readonly nameContains?: string | null | undefined;
   readonly includeDeactivated?: boolean | null | undefined;
 }

@@ -55,6 +55,7 @@ export const postUserGroup = endpoint({
   path: '/user_groups/create',
   auth: 'basic',
   equivalents: ['createUserGroup'],
+  scope: 'administration',
   summary: 'Create a user group',
   permission: 'users with the permission to create user groups',
   params: {
@@ -82,6 +83,7 @@ export const patchUserGroup = endpoint({
   path: '/user_groups/{user_group_id}',
   auth: 'basic',
   equivalents: ['updateUserGroup', 'reactivateUserGroup'],
+  scope: 'administration',
   summary: 'Update a user group',
   permission: 'users who can manage the group',
   params: {
@@ -107,6 +109,7 @@ export const postUserGroupDeactivate = endpoint({
   path: '/user_groups/{user_group_id}/deactivate',
   auth: 'basic',
   equivalents: ['deactivateUserGroup'],
+  scope: 'administration',
   summary: 'Deactivate a user group',
   permission: 'users who can manage the group',
   params: { user_group_id: groupId },
@@ -121,6 +124,7 @@ export const postUserGroupMembers = endpoint({
   path: '/user_groups/{user_group_id}/members',
   auth: 'basic',
   equivalents: ['updateUserGroupMembers'],
+  scope: 'administration',
   summary: 'Update the members of a user group',
   permission: 'users who can manage the group, or who can add or remove the given users and groups',
   params: {
@@ -183,6 +187,7 @@ export const postUserGroupSubgroups = endpoint({
   path: '/user_groups/{user_group_id}/subgroups',
   auth: 'basic',
   equivalents: ['updateUserGroupMembers'],
+  scope: 'administration',
   summary: 'Update the subgroups of a user group',
   permission: 'users who can manage the group; users who can add members can also add subgroups',
   params: {

@@ -32,7 +32,9 @@ import { notifyMembers } from './notices.ts';
 import { isGroupNameTaken } from './queries.ts';
 import { toWireGroups } from './reads.ts';
 
-/** Maximum lengths of the name and the description of a group, in code points. */
+/**
+ * Maximum lengths of the name and the description of a group, in code points. Longer texts are refused with `ValidationError`.
+ */
 const MAX_NAME_LENGTH = 100;
 const MAX_DESCRIPTION_LENGTH = 1024;
 
@@ -43,7 +45,7 @@ const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:'];
 export interface NewUserGroup {
   /** Name of 1 to 100 code points; unique in the organization, ignoring case. */
   readonly name: string;
-  /** Description of at most 1,024 code points. */
+  /** Description of at most `MAX_DESCRIPTION_LENGTH` code points. */
   readonly description: string;
   readonly memberIds: readonly number[];
   readonly subgroupIds: readonly number[];
@@ -78,7 +80,8 @@ export const mayCreateGroups = (actor: ChannelActor): boolean => mayInOrganizati
  * @throws NotFoundError if a user or group does not exist.
  * @throws ConflictError if the name is in use or a group is deactivated.
  * @throws TotalReachedError if there would be more than 2,500 groups, deactivated ones included.
- * @throws TotalReachedError if the viewer is not an administrator and would have created more than 200 groups.
+ * @throws TotalReachedError if the viewer is not an administrator, and the viewer and their bots would have created more than
+ *   200 groups in total.
  */
 export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGroup> {
   requireMember(ctx);
@@ -124,8 +127,8 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
  * the organization's row.
  *
  * @throws TotalReachedError if there would be more than 2,500 groups.
- * @throws TotalReachedError if the person is not an administrator and would have created more than 200 groups, with the person's
- *   bots.
+ * @throws TotalReachedError if the person is not an administrator, and the person and their bots would have created more than
+ *   200 groups in total.
  */
 async function requireRoom(tx: Tx, { id, role, organization }: HeldGroup['actor']['person']): Promise<void> {
   const where = { organizationId: organization.id, isSystem: false };
@@ -186,7 +189,7 @@ export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroup
       },
     });
     const facts = toSnapshot(groups, after);
-    emit(userGroupUpdated(subjectOf(group), changes, facts), everyone());
+    emit(userGroupUpdated(subjectOf(group), changes, facts, toSnapshot(groups, group)), everyone());
     if (comesBack) {
       const [wire] = await toWireGroups(tx, groups, { organization: person.organization, now }, [after]);
       if (wire !== undefined) emit(userGroupAdded(wire, facts, { comesBack }), everyone());

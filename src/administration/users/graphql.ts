@@ -28,6 +28,7 @@ builder.prismaObjectField(User, 'viewerCanEdit', (t) =>
 );
 
 mutation('createUser', {
+  scope: 'administration',
   description:
     'Creates a user with the member role. For administrators to whom the operator gave the right to create users.',
   input: (t) => ({
@@ -44,6 +45,7 @@ mutation('createUser', {
 });
 
 mutation('updateUser', {
+  scope: 'administration',
   description:
     "Updates a user's name, role, email address and profile. Omitted fields do not change. For administrators. Only " +
     'owners can give or remove the owner role.',
@@ -130,6 +132,7 @@ mutation('updateSettings', {
 });
 
 mutation('updateSettingsOf', {
+  scope: 'administration',
   description:
     'Changes settings of other users. If one change is refused, nothing changes. For administrators. Not available ' +
     'to bots.',

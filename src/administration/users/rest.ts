@@ -133,6 +133,7 @@ export const createUser = endpoint({
   path: '/users',
   auth: 'basic',
   equivalents: ['createUser'],
+  scope: 'administration',
   summary: 'Create a user',
   permission: 'administrators to whom the operator gave the right to create users',
   params: {
@@ -199,6 +200,7 @@ export const patchUser = endpoint({
   path: '/users/{user_id}',
   auth: 'basic',
   equivalents: ['updateUser'],
+  scope: 'administration',
   summary: 'Update a user',
   permission: 'administrators; only owners can give or remove the owner role',
   params: { user_id: inPath(z.int(), { description: 'Id of the user.' }), ...edits },
@@ -213,6 +215,7 @@ export const patchUserByEmail = endpoint({
   path: '/users/{email}',
   auth: 'basic',
   equivalents: ['updateUser'],
+  scope: 'administration',
   summary: 'Update a user by email address',
   permission: 'administrators; only owners can give or remove the owner role',
   params: {

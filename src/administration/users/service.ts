@@ -3,10 +3,11 @@ import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { administersOrganization, requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
-import { subscribeToDefaultChannels } from '../../channels/subscribe.ts';
+import { subscribeNewUser } from '../../channels/subscribe.ts';
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
+import { announceUser } from '../../messages/channel-notices.ts';
 import { emailHiddenOrShown, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
 import { requireFullName, requireReadableName } from '../../people/full-name.ts';
 import { lockOrganization } from '../../people/locks.ts';
@@ -30,6 +31,7 @@ import {
   refusingTakenAddress,
   requireUniqueName,
 } from '../new-user.ts';
+import { requireFreeSeat } from '../organization-limits.ts';
 import { requireProof } from '../sign-in/proof.ts';
 import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
 import { roleChangeEffects } from './channel-effects.ts';
@@ -49,9 +51,10 @@ interface NewMember {
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws ForbiddenError if the viewer is not allowed to create users.
- * @throws ValidationError if address, name or password is invalid.
+ * @throws ValidationError if address, name or password is invalid, or the viewer's own password is wrong.
  * @throws ConflictError if the address is in use, or the name is in use and names must be unique.
- * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws PasswordRequiredError without the viewer's own password, in a session whose sign-in was more than ten minutes ago.
+ * @throws RateLimitHitError after 5 wrong passwords of the viewer within 30 minutes.
  */
 export async function createUser(ctx: Ctx, { email, fullName, password, currentPassword }: NewMember): Promise<User> {
   requireMayCreateUsers(ctx);
@@ -90,23 +93,31 @@ export async function addUser(scope: Scope, organization: Organization, input: N
   return refusingTakenAddress(() => transact(scope, (tx, emit) => introduceUser(tx, emit, scope, organization, row)));
 }
 
-/** Adds a new user to the organization within a transaction, and notifies all users. Locks the organization's row. */
+/**
+ * Adds a new user to the organization within a transaction, and notifies all users. Locks the organization's row.
+ *
+ * @param channelIds Channels to which the user is subscribed. Default: the default channels, but none for guests.
+ * @throws TotalReachedError if the user is a person, and the organization has as many active people as its limit permits.
+ */
 export async function introduceUser(
   tx: Tx,
   emit: Emit,
   { app }: Scope,
   { id: organizationId }: Pick<Organization, 'id'>,
   row: Awaited<ReturnType<typeof checkNewUser>>,
+  channelIds?: readonly number[],
 ): Promise<MadeUser> {
   await lockOrganization(tx, organizationId);
   const organization = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
+  if (row.botType == null) await requireFreeSeat(tx, organization);
   const made = await insertUser(tx, app, organization, row);
   emit(userAdded(made.user), everyone());
   await joinRoleGroups(tx, emit, made.user, { organization, now: app.now() });
   // If the default settings disable presence, the status of the new user is away.
   if (!userSetting(made.user, 'presence_enabled')) emit(userStatusSet(made.user.id, { away: true }), everyone());
   if (made.user.botType !== null) await introduceBot(tx, emit, made.user);
-  await subscribeToDefaultChannels(tx, emit, { organizationId: organization.id, user: made.user });
+  await subscribeNewUser(tx, emit, { organizationId: organization.id, user: made.user }, channelIds);
+  if (made.user.botType === null) await announceUser(tx, emit, { app, organization }, made.user);
   return made;
 }
 
@@ -139,10 +150,13 @@ export interface UserEdit {
  * @throws UnauthorizedPrincipalError if the viewer is not an owner, and would change the role or address of an owner, or make
  *   the user an owner.
  * @throws NotFoundError if the user does not exist.
- * @throws ValidationError if name, role, address or profile data is invalid, or profile data is given for a bot.
+ * @throws ValidationError if name, role, address or profile data is invalid, if profile data is given for a bot, or if the
+ *   viewer's own password is wrong.
  * @throws ForbiddenError if the viewer is not allowed to change addresses.
  * @throws ConflictError if the name or address is in use, or if the user is the only owner and would lose the role.
- * @throws PasswordRequiredError and the other errors of `requireProof` if the role or address is given.
+ * @throws PasswordRequiredError if the role or address is given without the viewer's own password, in a session whose sign-in
+ *   was more than ten minutes ago.
+ * @throws RateLimitHitError after 5 wrong passwords of the viewer within 30 minutes.
  */
 export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit): Promise<User> {
   requireAdministrator(ctx);
@@ -151,7 +165,7 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
   const newEmail = edit.newEmail === undefined ? undefined : requireNewEmail(ctx, edit.newEmail);
   const { role } = edit;
   if (role !== undefined) requireRole(role);
-  // An account with a higher role keeps it after the session has ended.
+  // Requires proof of identity, because the account keeps a new role or address after the viewer's session has ended.
   if (newEmail !== undefined || role !== undefined) await requireProof(ctx, edit.currentPassword);
   const userId = typeof who === 'string' ? (await accessUserByEmail(ctx, who)).id : who;
   const change = () =>

@@ -14,8 +14,8 @@ import { NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { requireSettings } from '../../platform/setting.ts';
 
 /**
- * Maximum number of people whose settings one request changes: few enough for one transaction, and more people than an
- * organization of the intended size has.
+ * Maximum number of people whose settings one request changes. A request for more people is refused with `ValidationError`.
+ * The number is small enough for one transaction, and larger than an organization of the intended size.
  */
 const MAX_TARGETS = 2_000;
 

@@ -69,7 +69,10 @@ export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User
         ...{ ...password, user: before },
         keepsApiKey: edit.keepsApiKey ?? false,
       });
-    if (address !== undefined) await sendConfirmation(tx, ctx, address);
+    if (address !== undefined) {
+      emit.audit({ action: 'email_change_requested', objectType: 'user', objectId: viewer.id });
+      await sendConfirmation(tx, ctx, address);
+    }
     const after = await writeSettings(tx, emit, before, values, { now: ctx.app.now(), isOwn: true });
     if (fullName === undefined || fullName === before.fullName) return after;
     await rename(tx, emit, ctx, before, fullName);

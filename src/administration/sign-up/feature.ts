@@ -1,0 +1,4 @@
+import type { Feature } from '../../api/feature.ts';
+import './graphql.ts';
+
+export const signUp: Feature = {};
