@@ -1,7 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Time in ms in which a client must read a short response and close the connection. */
+/**
+ * Time, in milliseconds, in which a client must read a short response and close the connection. Afterwards, the connection is
+ * destroyed.
+ */
 const LINGER_MS = 2_000;
 
 export const BARE_HEADERS = {

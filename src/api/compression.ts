@@ -15,13 +15,13 @@ const CODINGS: readonly Coding[] = ['br', 'gzip'];
  */
 const MIN_BYTES = 1_024;
 /**
- * Maximum size in bytes of a response that is compressed. Only the GraphiQL page and lists of the longest messages come near
- * this size.
+ * Maximum size of a response that is compressed, in bytes. Longer responses are sent uncompressed. Only the GraphiQL page and
+ * lists of the longest messages come near this size.
  */
 const MAX_BYTES = 32 * 1024 * 1024;
 /**
- * Maximum size in bytes of a body that is compressed at the normal quality. A longer body is compressed at a lower quality,
- * which takes a tenth of the time and makes the result a fifth longer.
+ * Maximum size of a body that is compressed at the normal quality, in bytes. A longer body is compressed at a lower quality.
+ * Compared with the normal quality, this takes a tenth of the time, and the result is a fifth longer.
  */
 const LONG_BYTES = 1024 * 1024;
 /**
@@ -30,7 +30,7 @@ const LONG_BYTES = 1024 * 1024;
  */
 const AT_ONCE = 8;
 
-/** Content types that compress well. Event streams are excluded. */
+/** Matches content types that compress well, except event streams. */
 export const COMPRESSIBLE =
   /^(text\/(?!event-stream)|application\/([\w.-]+\+)?(json|xml|javascript)\b|image\/svg\+xml)/i;
 

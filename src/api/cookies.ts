@@ -1,8 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { generateCookie } from 'hono/cookie';
 import { type CookieOptions, parse } from 'hono/utils/cookie';
 import type { Config } from '../platform/config.ts';
-import { askedDatabase, askedSchema } from '../platform/db/schema.ts';
 import { urlOf } from '../platform/hosts.ts';
 
 /** Access to the headers of an HTTP request and to the cookies of its response. The client need not be a browser. */
@@ -14,48 +12,27 @@ export interface Browser {
 }
 
 /** The configuration that the names of cookies depend on. */
-export type CookieNameConfig = Pick<
-  Config,
-  'port' | 'externalHost' | 'externalScheme' | 'databaseUrl' | 'databaseNames' | 'secretKey'
->;
+export type CookieNameConfig = Pick<Config, 'port' | 'externalHost' | 'externalScheme' | 'cookieId'>;
 
 /**
  * Returns the name of a cookie of the service. Browsers send a cookie to every port of a host, so the name must differ between
  * services, but not between the nodes of one service.
  *
- * If EXTERNAL_HOST is set, the name contains the port of this host. Otherwise the name contains an id of the database, because
- * nodes of one service can listen on several ports. If the database is embedded, the name contains the listening port.
+ * If EXTERNAL_HOST is set, the name contains the port of this host. Otherwise the name contains an id that is stored in the
+ * database, because nodes of one service can listen on several ports.
  *
  * @param purpose A word that distinguishes the cookie from other cookies of the service, such as `session`.
  */
 export function cookieName(config: CookieNameConfig, purpose: string): string {
-  const { externalHost, databaseUrl, databaseNames, secretKey } = config;
-  if (externalHost !== undefined || databaseUrl === undefined || secretKey === undefined) {
-    return portCookieName(config, purpose);
-  }
-  return `chat-${purpose}-${databaseId(databaseNames ?? askedNames(databaseUrl), secretKey)}`;
+  const { externalHost, cookieId } = config;
+  if (externalHost !== undefined || cookieId === undefined) return portCookieName(config, purpose);
+  return `chat-${purpose}-${cookieId}`;
 }
 
 /** Returns a cookie name that contains the port to which clients connect. The name omits the default port of the scheme. */
 export function portCookieName(config: CookieNameConfig, purpose: string): string {
   const { port } = new URL(urlOf(config, ''));
   return port === '' ? `chat-${purpose}` : `chat-${purpose}-${port}`;
-}
-
-/** Returns the names of the database and of the schema in a connection string. */
-const askedNames = (databaseUrl: string): readonly [string | undefined, string | undefined] => [
-  askedDatabase(databaseUrl),
-  askedSchema(databaseUrl),
-];
-
-/**
- * Returns an id of the tables of a service. It depends on the names that the database server reports. The connection strings of
- * the nodes of one service can differ: in user and host, in an alias of the database at a connection pooler, and in the way that
- * they select the schema (`?schema=`, `search_path`). The id is computed with SECRET_KEY, but does not reveal this key.
- */
-function databaseId([database, schema]: readonly [string | undefined, string | undefined], secretKey: string): string {
-  const names = ['cookie names', database, schema === 'public' ? undefined : schema];
-  return createHmac('sha256', secretKey).update(JSON.stringify(names)).digest('hex').slice(0, 12);
 }
 
 /** Returns the value of a cookie in a Cookie header; undefined if there is no cookie of that name. */

@@ -67,7 +67,7 @@ const isForeignPage = (config: Config, header: ReadHeader): boolean =>
   /^https?:/i.test(header('origin') ?? '') && !isOwnSite(config, header);
 
 /** Returns whether the request has `Sec-Fetch-*` headers, which browsers send. */
-const isOfBrowser = (headers: IncomingHttpHeaders) =>
+const hasFetchMetadata = (headers: IncomingHttpHeaders) =>
   Object.keys(headers).some((name) => name.startsWith('sec-fetch-'));
 
 /**
@@ -77,7 +77,7 @@ const isOfBrowser = (headers: IncomingHttpHeaders) =>
 function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basic' | 'cookie' | undefined {
   const { authorization, cookie } = headers;
   if (authorization !== undefined && authorization !== '')
-    return /^basic\b/i.test(authorization) && isOfBrowser(headers) ? 'basic' : undefined;
+    return /^basic\b/i.test(authorization) && hasFetchMetadata(headers) ? 'basic' : undefined;
   const isLetIn = readCookie(cookie, cookieName(config, SIGNED_IN_COOKIE)) !== undefined;
   return isLetIn || sessionTokenIn(config, headersOf(headers)) !== undefined ? 'cookie' : undefined;
 }
@@ -120,7 +120,7 @@ const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipar
  * such header.
  */
 export const PREFLIGHT_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name'];
-/** Request headers with which a browser must send a preflight request first. A single one of them has this effect. */
+/** Request headers with which a browser must send a preflight request first. One of these headers is enough. */
 const UNUSUAL_HEADERS = ['x-requested-with', 'idempotency-key', ...PREFLIGHT_HEADERS];
 
 /**
@@ -146,4 +146,4 @@ function isOfProgram(method: string, headers: IncomingHttpHeaders): boolean {
  * get none: the browser would ask for user name and password, and then send them with every request.
  */
 export const challengeOf = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
-  isOfBrowser(headers) ? {} : { 'WWW-Authenticate': 'Basic realm="Team chat API"' };
+  hasFetchMetadata(headers) ? {} : { 'WWW-Authenticate': 'Basic realm="Team chat API"' };

@@ -4,25 +4,27 @@ import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
 import { MAX_FILE_SIZES_MIB } from '../platform/limits.ts';
 
 /**
- * Maximum size of a body without files, in bytes: several times the longest text that a parameter accepts, percent-encoded.
- * Without a limit, one request could fill the memory.
+ * Maximum size of a body without files, in bytes: several times the longest text that a parameter accepts, percent-encoded. A
+ * longer body is refused with `BodyTooLargeError`. Without a limit, one request could fill the memory.
  */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
 /**
  * Maximum size of a body that contains a file, in bytes: the size of the largest image, plus the limit of a body without files.
+ * A longer body is refused with `BodyTooLargeError`.
  */
 export const FILE_BODY_LIMIT_BYTES = MAX_FILE_SIZES_MIB.avatar * 1024 * 1024 + BODY_LIMIT_BYTES;
 
 /**
- * Maximum number of parts of a multipart body, or of fields of a form: ten times the number of fields of the largest form. Any
- * client can send a body with more parts or fields. Without a limit, parsing it would block the event loop for seconds.
+ * Maximum number of parts of a multipart body, or of fields of a form: ten times the number of fields of the largest form. A
+ * body with more is refused with `BadRequestError`: parsing it would block the event loop for seconds.
  */
 const MAX_PARTS = 1_000;
 
 /**
- * Maximum total size of all bodies that are being received, in bytes: about forty of the largest bodies. Any client can send a
- * body without authentication, and slowly, for up to a minute. Without a limit, hundreds of such bodies would fill the memory.
+ * Maximum total size of all bodies that are being received, in bytes: about forty of the largest bodies. Beyond it, the oldest
+ * bodies are refused with `RequestTimeoutError`. Any client can send a body without authentication, and slowly, for up to a
+ * minute. Without a limit, hundreds of such bodies would fill the memory.
  */
 const MAX_ARRIVING_BYTES = 256 * 1024 * 1024;
 
@@ -213,6 +215,13 @@ export class Arrivals {
 
 const arrivals = new Arrivals();
 
-/** Reads a whole body like `Arrivals.read`. All calls in this process share one total limit. */
+/**
+ * Reads a whole body of at most `limitBytes`. All calls in this process share one limit on the total size of the bodies that
+ * are being received.
+ *
+ * @throws BodyTooLargeError if the body exceeds `limitBytes`.
+ * @throws RequestTimeoutError if the bodies being received exceed the total limit, and this body is the oldest.
+ * @throws BadRequestError if the connection breaks.
+ */
 export const readBody = (incoming: IncomingMessage, limitBytes: number): Promise<Buffer> =>
   arrivals.read(incoming, limitBytes);

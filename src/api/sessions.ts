@@ -95,7 +95,10 @@ interface Way {
 /**
  * Authenticates an HTTP request by its Authorization header, else by its session cookie.
  *
- * @throws Every error of `signIn`.
+ * @throws UnauthorizedError if the credentials cannot be parsed, or have a scheme that is not accepted here.
+ * @throws InvalidApiKeyError if no account of the host's organization has this email address and key.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the account exists but may not sign in.
+ * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
 export function signInBy(app: App, origin: Origin, { client, allowBearer = false, answer }: Way): Promise<RequestCtx> {
   const { host, authorization, 'user-agent': userAgent } = origin.headers;

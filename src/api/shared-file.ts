@@ -71,7 +71,7 @@ export async function fileAnswer(
   });
 }
 
-/** Maximum number of pages that `sharedFiles` caches. */
+/** Maximum number of pages that `sharedFiles` caches. Beyond it, the page used least recently is dropped. */
 const MAX_VARIANTS = 4;
 
 /**
@@ -89,6 +89,6 @@ export function sharedFiles(make: (key: string) => string | Uint8Array<ArrayBuff
 }
 
 /** Returns whether an If-None-Match header contains the entity tag, compared weakly. */
-function hasTag(known = '', tag: string): boolean {
+export function hasTag(known = '', tag: string): boolean {
   return known.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag);
 }

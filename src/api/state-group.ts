@@ -13,7 +13,7 @@ export interface Snapshot {
   /** Id of the last event whose changes the snapshot contains. */
   readonly position: number;
   readonly options: RenderOptions;
-  /** Maximum age in days of the presences to return; null for the default. */
+  /** Maximum age of the presences to return, in days. Older ones are omitted. Null: 14 days. */
   readonly presenceHistoryDays: number | null;
   /**
    * The role groups of the viewer's organization, such as its administrators. Their ids never change, so they are not read from

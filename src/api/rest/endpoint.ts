@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Ctx, RequestCtx } from '../../access/context.ts';
 import type { Budget } from '../../platform/budget.ts';
 import type { JsonBytes } from '../../platform/json-bytes.ts';
+import type { KeyScope, RequiredScopes } from '../../platform/key-scopes.ts';
 import type { Wire } from '../../platform/wire.ts';
 import type { Browser } from '../cookies.ts';
 import { isInPath, type Params, type Values } from './params.ts';
@@ -66,6 +67,11 @@ interface Description {
    */
   readonly permission?: string;
   /**
+   * Scopes that the API key of a request needs. Absent: `read` for GET, `write` for other methods. Changes that the audit log
+   * records also need `administration`, even if the endpoint does not always make one.
+   */
+  readonly scope?: RequiredScopes;
+  /**
    * True for endpoints that ignore the Idempotency-Key header: their effect is short-lived, they take long, they call another
    * service, or they return an API key. A stored response would be useless, or too sensitive to store.
    */
@@ -75,7 +81,7 @@ interface Description {
    * the input and from the data that the change stores with the idempotency key. If `work.keyedChange` is set, the handler must
    * use it to make the change.
    */
-  readonly rendersFacts?: true;
+  readonly rendersStoredData?: true;
   /**
    * True for endpoints that spend most of their time waiting for an event. They bypass the fair limiter, so that an account can
    * have any number of such requests in progress.
@@ -128,6 +134,12 @@ export function endpoint<const A extends Auth, P extends Params, R extends Reply
  */
 export const takesIdempotencyKey = ({ method, auth, ignoresIdempotencyKey }: Endpoint): boolean =>
   method !== 'GET' && auth === 'basic' && ignoresIdempotencyKey !== true;
+
+/** Returns the scopes that the API key of a request to an endpoint needs. None if the endpoint requires no authentication. */
+export function scopesOf({ method, auth, scope }: Endpoint): readonly KeyScope[] {
+  if (auth === 'none') return [];
+  return [scope ?? (method === 'GET' ? 'read' : 'write')].flat();
+}
 
 /** Returns the names of the parameters in a path, in the order of the path. */
 export function slotsOf(path: string): string[] {

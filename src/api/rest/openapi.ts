@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ERROR_CODES } from '../../platform/errors.ts';
-import { type Endpoint, slotsOf, takesIdempotencyKey } from './endpoint.ts';
+import { type Endpoint, scopesOf, slotsOf, takesIdempotencyKey } from './endpoint.ts';
 import { isFile, isInPath, type Param, type Params } from './params.ts';
 import { API_PREFIX } from './router.ts';
 
@@ -162,7 +162,10 @@ function operation(endpoint: Endpoint, reply: Schema) {
   const fields = fieldsOf(endpoint);
   const inQuery = method === 'GET';
   const inGraphql = `In GraphQL: ${equivalents.map((equivalent) => `\`${equivalent}\``).join(', ')}.`;
-  const notes = [description, permission === undefined ? undefined : `Available to ${permission}.`, inGraphql];
+  const scopes = scopesOf(endpoint);
+  const needs =
+    scopes.length === 0 ? undefined : `Scopes of the API key: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`;
+  const notes = [description, permission === undefined ? undefined : `Available to ${permission}.`, needs, inGraphql];
   return {
     operationId: operationId(endpoint),
     summary,

@@ -4,9 +4,9 @@ import { countAddress, countFile, setBudgetHeaders } from '../rate-limits.ts';
 import type { Web } from './router.ts';
 
 /**
- * Counts every request that no earlier route answers towards the limit of the client's IP address. Such requests are for pages,
- * files, images and unknown paths. Must be called after the REST endpoints are added, because these count requests by account.
- * Must be called before the pages are added.
+ * Adds a middleware that counts all requests for pages, files, images and unknown paths. Each request counts towards the limit
+ * of the client's IP address. Must be called after the REST endpoints are added, because these count requests by account. Must
+ * be called before the pages are added.
  *
  * @param isFile Whether a path belongs to a file that does not depend on the client. Files have a larger budget. A path in
  *   another notation, for example percent-encoded, counts as a page.

@@ -7,16 +7,18 @@ import {
 } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import { problemOf } from '../../platform/validation.ts';
+import { FileUpload } from './upload.ts';
 
 /**
  * The encoding of a parameter's value:
  * - `text`: the value is used unchanged.
  * - `json`: the value is JSON text with strict types.
  * - `file`: the value is the only file of a multipart body.
+ * - `upload`: the value receives the only file of a multipart body as a stream, after the request was authenticated.
  * - `path-text` and `path-integer`: the value is one segment of the path.
  * - `path-tail`: the value is the rest of the path, which can contain slashes.
  */
-export type Encoding = 'text' | 'json' | 'file' | 'path-text' | 'path-tail' | 'path-integer';
+export type Encoding = 'text' | 'json' | 'file' | 'upload' | 'path-text' | 'path-tail' | 'path-integer';
 
 type Presence = 'required' | 'optional' | 'defaulted';
 
@@ -92,6 +94,11 @@ export function file(details: Details): Param<Uint8Array, 'required'> {
   return param('file', z.instanceof(Uint8Array), details);
 }
 
+/** Declares a parameter that receives the only file of a multipart body as a stream. The field can have any name. */
+export function upload(details: Details): Param<FileUpload, 'required'> {
+  return param('upload', z.instanceof(FileUpload), details);
+}
+
 function param<S extends z.ZodType>(encoding: Encoding, type: S, details: Details): Param<z.output<S>, 'required'> {
   const base = { ...details, encoding, type: type as z.ZodType<z.output<S>> };
   const withPresence = <P extends Presence>(presence: P, fallback?: z.output<S>): Param<z.output<S>, P> => ({
@@ -108,7 +115,10 @@ export function isInPath({ encoding }: Param): boolean {
   return encoding.startsWith('path-');
 }
 
-export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
+/** Returns whether the value of a parameter is a file, received as a whole or as a stream. */
+export const isFile = ({ encoding }: Param): boolean => encoding === 'file' || encoding === 'upload';
+
+export const isUpload = ({ encoding }: Param): boolean => encoding === 'upload';
 
 /** Names of the parameters that every endpoint accepts, because the router itself reads them. */
 const ALWAYS_KNOWN = new Set(['client']);
@@ -128,12 +138,13 @@ export type ParamsReader = (
   slots: readonly string[],
   sent: ReadonlyMap<string, string>,
   files?: readonly Uint8Array[],
+  upload?: FileUpload,
 ) => ReadParams;
 
 /**
  * Returns a function that reads the parameters of an endpoint. It checks them in the order in which they are declared, and
- * throws the first error: RequestVariableMissingError, RequestConfusingVarError or ValidationError. If the files are not those that
- * the endpoint accepts, throws a BadRequestError.
+ * throws the first error: RequestVariableMissingError, RequestConfusingVarError or ValidationError. It throws BadRequestError
+ * if the request has a file that the endpoint does not accept, or not exactly one file where one is required.
  *
  * @param slots Names of the path parameters, in the order of the path.
  */
@@ -143,11 +154,11 @@ export function readerOf(params: Params, slots: readonly string[]): ParamsReader
   );
   const known = new Set([...ALWAYS_KNOWN, ...Object.entries(params).flatMap(namesSent)]);
   const takesFile = Object.values(params).some(isFile);
-  return (slots, sent, files = []) => {
+  return (slots, sent, files = [], upload) => {
     if (!takesFile && files.length > 0) throw new BadRequestError('This endpoint does not accept files.');
     const values: Record<string, unknown> = {};
     for (const [name, read] of reads) {
-      const value = read(slots, sent, files);
+      const value = read(slots, sent, files, upload);
       if (value !== undefined) values[name] = value;
     }
     const ignored: string[] = [];
@@ -161,10 +172,16 @@ function namesSent([name, param]: [string, Param]): string[] {
   return param.alias === undefined ? [name] : [name, param.alias];
 }
 
-type ReadOne = (slots: readonly string[], sent: ReadonlyMap<string, string>, files: readonly Uint8Array[]) => unknown;
+type ReadOne = (
+  slots: readonly string[],
+  sent: ReadonlyMap<string, string>,
+  files: readonly Uint8Array[],
+  upload: FileUpload | undefined,
+) => unknown;
 
 function readOne(name: string, param: Param, slot: number): ReadOne {
   if (param.encoding === 'path-integer') return (slots) => pathInteger(slots[slot] ?? '');
+  if (isUpload(param)) return (_slots, _sent, _files, upload) => upload;
   if (isFile(param)) return (_slots, _sent, files) => oneFile(files, param.presence);
   if (isInPath(param)) return (slots) => checked(name, param.type, slots[slot] ?? '');
   const parse = param.encoding === 'json' ? jsonReader(name, param.type) : undefined;
@@ -226,8 +243,8 @@ function wellFormed(_key: string, value: unknown): unknown {
 }
 
 /**
- * Replaces lone surrogates like `wellFormed`. Also replaces `7.0` and `1e2` by NaN, which fails every type: they are not
- * integers, but `JSON.parse` returns 7 and 100.
+ * Reviver for the JSON of a parameter without fractions. Replaces lone surrogates by U+FFFD. Also replaces `7.0` and `1e2` by
+ * NaN, which fails every type: they are not integers, but `JSON.parse` returns 7 and 100.
  */
 function wellFormedIntegers(key: string, value: unknown, context?: { source?: string }): unknown {
   if (!Number.isInteger(value)) return wellFormed(key, value);

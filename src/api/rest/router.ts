@@ -6,7 +6,7 @@ import { idempotencyKey, withIdempotencyKey } from '../../access/idempotency.ts'
 import { anonymous, signIn } from '../../access/sign-in.ts';
 import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
-import { NotFoundError } from '../../platform/errors.ts';
+import { NotFoundError, requireScopes } from '../../platform/errors.ts';
 import { chunksOf, isLong, JsonBytes, lengthOf, writeJson } from '../../platform/json-bytes.ts';
 import { observeRefusal, observeRequest } from '../../platform/metrics.ts';
 import { currentRequest, noteUser } from '../../platform/request-note.ts';
@@ -21,12 +21,14 @@ import {
   type Http,
   RawJson,
   Redirect,
+  scopesOf,
   slotsOf,
   takesIdempotencyKey,
 } from './endpoint.ts';
 import { type Fields, type Form, readForm, withQuery } from './form.ts';
-import { isFile, type Params, type ParamsReader, readerOf } from './params.ts';
+import { isFile, isUpload, type Params, type ParamsReader, readerOf } from './params.ts';
 import { type ReplyCheck, replyCheckOf } from './reply-check.ts';
+import { FileUpload } from './upload.ts';
 
 export const API_PREFIX = '/api/v1';
 
@@ -64,6 +66,8 @@ interface Resource {
   readonly allowed: readonly string[];
   /** Whether an endpoint at this path accepts a file. */
   readonly takesFile: boolean;
+  /** Whether the body of a POST request is received as a stream, by its handler. */
+  readonly streams: boolean;
 }
 
 /**
@@ -122,7 +126,9 @@ function resourceOf(pattern: string, endpoints: readonly Endpoint[], checksRepli
   const template = endpoints[0]?.path ?? '';
   const slots = slotsOf(template).map((_, i) => `s${i}`);
   const takesFile = endpoints.some(({ params }) => Object.values(params).some(isFile));
-  return { template: API_PREFIX + template, pattern, slots, methods, allowed: [...methods.keys()].sort(), takesFile };
+  const streams = endpoints.some(({ params }) => Object.values(params).some(isUpload));
+  const allowed = [...methods.keys()].sort();
+  return { template: API_PREFIX + template, pattern, slots, methods, allowed, takesFile, streams };
 }
 
 function patternOf({ path, params }: { path: string; params: Params }): string {
@@ -164,9 +170,10 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
       await countAddress(app, incoming, reply.onBudget);
       return options(resource, reply);
     }
-    const form = await readForm(incoming, resource.takesFile).catch((error) =>
-      countUnread(app, resource, c, reply, error),
-    );
+    const streams = resource.streams && method === 'POST';
+    const form = streams
+      ? EMPTY_FORM
+      : await readForm(incoming, resource.takesFile).catch((error) => countUnread(app, resource, c, reply, error));
     if (method === 'POST' && form.fields.has('method')) method = overridden(form.fields) ?? method;
     const prepared = resource.methods.get(method);
     if (prepared === undefined) {
@@ -185,7 +192,10 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
  * Counts a request although its body could not be read. Like any other request, it counts towards the limit of the account or
  * IP address. Then throws `error`, the error of the body.
  *
- * @throws RateLimitHitError if no budget is left; an error of `identify` if the credentials are invalid; otherwise `error`.
+ * @throws RateLimitHitError if no budget is left.
+ * @throws UnauthorizedError, InvalidApiKeyError, OrganizationDeactivatedError, UserDeactivatedError or
+ *   NonexistentSubdomainError if the sender cannot be authenticated.
+ * @throws `error` otherwise.
  */
 async function countUnread(
   app: App,
@@ -199,6 +209,9 @@ async function countUnread(
   await countRequest(app, incoming, () => identify(app, auth, c), reply);
   throw error;
 }
+
+/** The form of a request whose body is received as a stream. */
+const EMPTY_FORM: Form = { fields: new Map(), files: [] };
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
@@ -225,7 +238,7 @@ interface Reply extends Counting {
 async function run(
   app: App,
   { endpoint, read, takesKey, check }: Prepared,
-  { template, slots }: Resource,
+  { template, slots, streams }: Resource,
   c: WebContext,
   form: Form,
   reply: Reply,
@@ -234,8 +247,9 @@ async function run(
   const sent = withQuery(incoming.url ?? '', form.fields);
   const request = await countRequest(app, incoming, () => identify(app, endpoint.auth, c, sent.get('client')), reply);
   const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
+  if (ctx.viewer?.credential?.scopes !== undefined) requireScopes(ctx.viewer, scopesOf(endpoint));
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
-  const { values, ignored } = read(inSlots, sent, form.files);
+  const { values, ignored } = read(inSlots, sent, form.files, streams ? new FileUpload(incoming) : undefined);
   const http = httpOf(c, reply);
   const { viewer } = ctx;
   const key = takesKey && viewer !== null ? incoming.headers['idempotency-key']?.toString() : undefined;
@@ -247,7 +261,7 @@ async function run(
             app.work,
             idempotencyKey({ app, viewer }, key, [endpoint.method, template, inSlots, [...sent].sort(), form.files]),
             (work) => endpoint.handle({ ...ctx, work }, values, http),
-            { rendersFacts: endpoint.rendersFacts === true },
+            { rendersStoredData: endpoint.rendersStoredData === true },
           );
     check?.(answer);
     return envelope(answer, ignored, reply);

@@ -73,8 +73,8 @@ const LIST_SIZE = 10;
  * - An interface or union costs as much as its most expensive type.
  * - In a connection, each item of `edges` or `nodes` costs 1. The fields `edges`, `nodes`, `node` and `pageInfo` themselves are
  *   free.
- * - If an argument is refused, its field is not read. A page size out of range therefore counts as the nearest accepted size, and
- *   a field whose arguments have the wrong type costs 1.
+ * - If an argument is refused, its field is not read. A page size out of range therefore counts as the nearest accepted size,
+ *   and a field whose arguments have the wrong type costs 1.
  *
  * @param variables Coerced values.
  */
@@ -158,7 +158,10 @@ class Measure {
       : 0;
   }
 
-  /** Whether a selection is omitted. If the condition of a directive is null, execution refuses the selection. */
+  /**
+   * Returns whether a selection has no cost, because `@skip` or `@include` omits it. Also true if the condition of the
+   * directive is invalid, such as null: execution then refuses the selection.
+   */
   #isLeftOut(selection: SelectionNode): boolean {
     try {
       return isLeftOut(selection, this.#variables);

@@ -12,16 +12,18 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { KeyScope } from '../../../platform/key-scopes.ts';
 import { shareOfHeap } from '../../../platform/memory.ts';
 import type { Cost } from '../loading/context.ts';
 import { chargeOf } from './charges.ts';
 import { costOf } from './cost.ts';
 import { introspectsBelowRoot, isIntrospectionField } from './introspection.ts';
+import { scopesOfOperation } from './operation-scopes.ts';
 
 /**
- * Maximum values for a document, several times what front ends send. The introspection query of GraphiQL has 400 tokens and
- * depth 15. The first screen of a chat has depth 12 and cost 4,000. Parsing, validating and measuring even the worst document
- * takes only milliseconds.
+ * Maximum values for a document, several times what front ends send. Documents beyond one of them are refused with a GraphQL
+ * error before execution. The introspection query of GraphiQL has 400 tokens and depth 15. The first screen of a chat has depth
+ * 12 and cost 4,000. Parsing, validating and measuring even the worst document takes only milliseconds.
  */
 export const DOCUMENT_LIMITS = {
   tokens: 4000,
@@ -43,7 +45,10 @@ export const DOCUMENT_LIMITS = {
    * compares them pairwise, so the time of validation grows with the square of their number.
    */
   repetitions: 200,
-  /** Maximum number of objects that the operation can return. @see cost.ts */
+  /**
+   * Maximum number of objects that the operation can return. An operation with more is refused with the error code
+   * DOCUMENT_LIMIT_EXCEEDED. @see cost.ts
+   */
   cost: 10_000,
 } as const;
 
@@ -54,13 +59,16 @@ export type Checked =
   | { readonly document: DocumentNode; readonly errors?: undefined }
   | { readonly errors: readonly GraphQLError[]; readonly document?: undefined };
 
-/** Maximum number of cached documents: enough for many front ends. */
+/** Maximum number of cached documents: enough for many front ends. Beyond it, the document used least recently is dropped. */
 const CACHED_DOCUMENTS = 1000;
-/** Maximum length in characters of a document that is cached. Longer documents are rare. */
+/**
+ * Maximum length of a document that is cached, in characters. Longer documents are parsed and validated for each request. They
+ * are rare.
+ */
 const CACHED_LENGTH = 20_000;
 /**
- * Maximum memory use of the cache of documents, in bytes: a thousand documents of 190 tokens. The maximum is lower for a
- * process with a heap of less than a gigabyte.
+ * Maximum memory use of the cache of documents, in bytes: a thousand documents of 190 tokens. Beyond it, the document used
+ * least recently is dropped. The maximum is lower for a process with a heap of less than a gigabyte.
  */
 const CACHED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
 /**
@@ -91,10 +99,12 @@ export interface Documents {
    * Returns the cost of an operation with these variables. If a variable has the wrong type, the cost is 0: execution refuses
    * the operation before it resolves any field.
    *
-   * @throws GraphQLError if the cost exceeds the limit, or under the conditions of `chargeOf`: for example, if the operation
-   *   checks credentials twice.
+   * @throws GraphQLError if the cost exceeds the limit, if more than one field checks credentials, or if the introspection is
+   *   too large.
    */
   cost(document: DocumentNode, operationName: string | null | undefined, variables: Variables): Cost;
+  /** Returns the scopes that an API key needs for an operation, without those that its mutations check themselves. */
+  scopes(document: DocumentNode, operationName: string | null | undefined): ReadonlySet<KeyScope>;
 }
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
@@ -125,6 +135,7 @@ export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false
       const charged = operation == null ? 1 : chargeOf(schema, document, operation, variables ?? {});
       return { requested, limit: DOCUMENT_LIMITS.cost, charged };
     },
+    scopes: (document, operationName) => scopesOfOperation(schema, document, operationName),
   };
 }
 

@@ -28,8 +28,9 @@ export interface PersistedDocuments {
 
 /**
  * Limits for the documents that clients register: their number, their total length and the length of each document, in
- * characters. The limits are enough for several front ends with a few hundred documents each. The longest documents of code
- * generators have a tenth of `charactersEach`.
+ * characters. Longer documents are not registered. If the number or the total length would be exceeded, the document used least
+ * recently is dropped. The limits are enough for several front ends with a few hundred documents each. The longest documents of
+ * code generators have a tenth of `charactersEach`.
  */
 const KEPT = { documents: 1_000, characters: 8 * 1024 * 1024, charactersEach: 100_000 } as const;
 
@@ -139,7 +140,8 @@ export function requireDocument({ only }: PersistedDocuments, params: DocumentPa
  * Returns the text of the document that a request contains or names.
  *
  * @throws GraphQLError if the request neither contains nor names a document, if the named document is unknown, or if the text
- *   does not match the hash. Also if the request contains a text, but only documents in the operator's file are executed.
+ *   does not match the hash. Also thrown if the request contains a text, but only documents in the operator's file are
+ *   executed.
  */
 export function documentText(persisted: PersistedDocuments, params: DocumentParams): string {
   requireDocument(persisted, params);
@@ -177,7 +179,8 @@ export function checkDocument(
 /**
  * Returns the document that a request contains or names, parsed and validated, or its validation errors.
  *
- * @throws GraphQLError under the conditions of `documentText`.
+ * @throws GraphQLError if the request neither contains nor names a document, if the named document is unknown, if the text does
+ *   not match the hash, or if the request contains a text, but only documents in the operator's file are executed.
  */
 export const readDocument = (parts: DocumentSources, params: DocumentParams): Checked =>
   checkDocument(parts, documentText(parts.persisted, params), params);

@@ -27,7 +27,7 @@ import { type FilledResult, ReaderResults, ResultTemplate } from './reader-resul
 export interface Run {
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** The log for errors of event projections, which clients do not receive. */
+  /** The log for errors of event projections (the fields that an event alone provides), which clients do not receive. */
   readonly log: Logger;
 }
 
@@ -37,10 +37,10 @@ const NONE: ReadonlySet<never> = new Set();
  * The operation that a subscription executes for each event. Subscriptions share one instance if their documents and variables
  * are equal. The variables that contain the id of the event queue and the position in the event log are not compared.
  *
- * If an event projection (the data in the event itself) contains all selected fields, the operation is executed and serialized
- * once. All recipients for whom the event is rendered equally then receive the same bytes. If some of these fields differ
- * between recipients (reader fields, such as unread counts), only their values are filled in for each recipient. If a field is
- * not in the event projection, the operation is executed for each recipient.
+ * If an event projection contains all selected fields, the operation is executed and serialized once. All recipients for whom
+ * the event is rendered equally then receive the same bytes. If some of these fields differ between recipients (reader fields,
+ * such as unread counts), only their values are filled in for each recipient. If a field is not in the event projection, the
+ * operation is executed for each recipient.
  */
 export class EventOperation {
   readonly #schema: GraphQLSchema;
@@ -52,8 +52,8 @@ export class EventOperation {
   /** The fields that the operation selects on the event. Undefined if the document does not contain the operation. */
   readonly #selection: SelectionSetNode | undefined;
   /**
-   * Sources of the selected reader fields, by event type and keys of the projections. Undefined if the event projections do not
-   * contain all selected fields.
+   * Sources of the selected reader fields (fields whose values differ between recipients), by event type and keys of the
+   * projections. Undefined if the event projections do not contain all selected fields.
    */
   readonly #sources = new Map<string, ReadonlySet<ReaderSource<unknown>> | undefined>();
 
@@ -77,8 +77,9 @@ export class EventOperation {
   /**
    * Returns the result for one recipient, if it can be computed without reading the database.
    *
-   * @returns `shared` if all recipients receive the shared result. The result for this recipient if it differs from those of
-   *   others only in reader fields. Undefined if the operation must be executed, or the state of the recipient must be loaded.
+   * @returns `shared` if all recipients receive the same result, which `sharedResultOf` returns. A result of this recipient if
+   *   the operation selects reader fields. Undefined if the operation must be executed for the recipient, or their state must
+   *   be loaded first.
    */
   readyResultOf(piece: EventPiece, reader: EventReader): FilledResult | 'shared' | undefined {
     const answer = this.#answerTo(piece);
@@ -97,9 +98,10 @@ export class EventOperation {
   }
 
   /**
-   * Loads the state of a recipient of an event whose result differs between recipients only in reader fields.
+   * Loads the state of a recipient, from which the values of reader fields are computed.
    *
-   * @returns False for all other events.
+   * @returns False if the result for the event needs no such state, because it contains no reader fields or the operation must
+   *   be executed for each recipient.
    */
   async load(piece: EventPiece, reader: EventReader): Promise<boolean> {
     const answer = this.#answerTo(piece);
@@ -109,8 +111,8 @@ export class EventOperation {
   }
 
   /**
-   * Returns the results that are computed without reading the event's entities: the shared result, or the results that differ
-   * only in reader fields. Undefined if the operation must be executed for each recipient.
+   * Returns the result that all recipients share, or the results that differ only in reader fields. Both are computed without
+   * reading the event's entities. Undefined if the operation must be executed for each recipient.
    */
   #answerTo(piece: EventPiece): Buffer | ReaderResults | undefined {
     const kept = keptResult<Buffer | ReaderResults>(piece, this);
@@ -186,8 +188,8 @@ export class EventOperation {
     results: ReaderResults,
     { shape, state }: { readonly shape: string; readonly state: unknown },
   ): ResultTemplate | undefined {
-    const { id, event, facts } = piece;
-    const result = this.#executeOn({ id, event, facts, reader: state });
+    const { id, event, facts, actorId } = piece;
+    const result = this.#executeOn({ id, event, facts, actorId, reader: state });
     if (result === undefined) {
       this.#refuse(piece);
       return undefined;

@@ -17,14 +17,15 @@ import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../../acce
 import { requireLive } from '../../../events/context.ts';
 import type { Budget } from '../../../platform/budget.ts';
 import type { Caller } from '../../../platform/caller.ts';
-import { BadRequestError, ChatError, ValidationError } from '../../../platform/errors.ts';
+import { BadRequestError, ChatError, requireScopes, ValidationError } from '../../../platform/errors.ts';
+import type { KeyScope } from '../../../platform/key-scopes.ts';
 import { observeOperation } from '../../../platform/metrics.ts';
 import { noteUser } from '../../../platform/request-note.ts';
 import { inSpan } from '../../../platform/tracing.ts';
 import { countMore, countRequest } from '../../rate-limits.ts';
 import { introspects } from '../documents/introspection.ts';
 import type { Cost, GraphQLContext } from '../loading/context.ts';
-import { hasFailed, ignoresIdempotencyKey, rendersFacts } from '../schema/mutation.ts';
+import { hasFailed, ignoresIdempotencyKey, rendersStoredData } from '../schema/mutation.ts';
 import { awaitsPosition, reportPosition } from '../schema/positions.ts';
 import { acknowledged } from '../schema/read-back.ts';
 import { executorOf } from './executor.ts';
@@ -37,7 +38,7 @@ export interface Arrival {
   readonly signIn: () => Promise<RequestCtx>;
   /** The HTTP response. Absent for an operation on a WebSocket. */
   readonly answer?: ServerResponse;
-  /** Called with the sender's remaining budget, also if the request is refused. */
+  /** Called with the sender's remaining budget, even if the request is refused. */
   readonly onBudget?: (budget: Budget) => void;
 }
 
@@ -55,7 +56,9 @@ export interface OperationSource {
  * parsed. So an operation whose document is refused counts as well, and the service parses no documents of a sender without
  * budget.
  *
- * @throws RateLimitHitError if no budget is left, and every error of `signIn`.
+ * @throws RateLimitHitError if no budget is left.
+ * @throws UnauthorizedError, InvalidApiKeyError, OrganizationDeactivatedError, UserDeactivatedError or
+ *   NonexistentSubdomainError if the sender cannot be authenticated.
  */
 export async function admit(
   app: App,
@@ -76,7 +79,7 @@ export async function admit(
  * Waits until the body of a request has arrived. Then calls `admitted`, which authenticates the sender and counts the request.
  * The request is counted even if the body is incomplete or too large.
  *
- * @throws The error of `admitted`. If there is none, the error of `arriving`.
+ * @throws The error with which `admitted` rejects, or else the error with which `arriving` rejects.
  */
 export async function admitArrived<T>(
   arriving: Promise<T>,
@@ -90,6 +93,8 @@ export async function admitArrived<T>(
 
 interface Beginning {
   readonly cost: Cost;
+  /** Returns the scopes that an API key needs. Called only if the viewer's key is limited. @see Documents.scopes */
+  readonly scopes: () => ReadonlySet<KeyScope>;
   readonly document: DocumentNode;
   /** The extensions that the client sent with the document. */
   readonly extensions: Extensions;
@@ -104,17 +109,19 @@ interface Beginning {
  * @returns The context for the resolvers of the operation.
  * @throws UnauthorizedError if an unauthenticated client requests the schema although introspection requires authentication.
  * @throws RateLimitHitError if the budget is too small.
+ * @throws InsufficientScopeError if the viewer's API key lacks a scope.
  * @throws BadRequestError if the idempotency key is not a string.
  */
 export async function beginOperation(
   app: App,
   { origin, request, budget, onBudget }: OperationSource,
-  { cost, document, extensions, keyHeader }: Beginning,
+  { cost, scopes, document, extensions, keyHeader }: Beginning,
 ): Promise<GraphQLContext> {
   await countMore(app, origin, request, { requests: cost.charged - 1, left: budget(), onBudget });
   if (request.viewer === null && !app.config.anonymousIntrospection && introspects(document)) {
     throw new UnauthorizedError('Introspection requires authentication');
   }
+  if (request.viewer?.credential?.scopes !== undefined) requireScopes(request.viewer, [...scopes()]);
   const key = extensions?.['idempotencyKey'] ?? keyHeader;
   if (key !== undefined && typeof key !== 'string') throw new BadRequestError('"idempotencyKey" must be a string');
   return { ...request, cost, budget: budget(), idempotencyKey: key };
@@ -136,7 +143,7 @@ export function executeOperation(args: ExecutionArgs): Promise<ExecutionResult> 
   );
 }
 
-/** Maximum length of an operation's name in a span. Clients choose the name. */
+/** Maximum length of an operation's name in a span, in characters. Longer names are cut. Clients choose the name. */
 const MAX_SPAN_NAME_LENGTH = 100;
 
 function spanOf({ document, operationName }: ExecutionArgs) {
@@ -204,7 +211,7 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   try {
     const record = idempotencyKey({ app, viewer }, key, input);
     const data = await withIdempotencyKey(requireLive(work), record, (work) => execution(args, { ...context, work }), {
-      rendersFacts: rendersFacts(field) && !selectsObjects(document),
+      rendersStoredData: rendersStoredData(field) && !selectsObjects(document),
     });
     return { data };
   } catch (error) {
@@ -238,7 +245,8 @@ function selectsObjects(document: DocumentNode): boolean {
  * Executes a mutation that has an idempotency key, and returns its data.
  *
  * @throws NotKept if the mutation failed.
- * @throws Every error for which `shouldRestart` is true. The mutation must then run again from the start.
+ * @throws The error of the mutation if it requires to run the mutation again from the start (`shouldRestart`), such as a
+ *   serialization failure.
  */
 async function execution(
   args: ExecutionArgs,

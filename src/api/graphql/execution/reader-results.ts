@@ -8,7 +8,10 @@ import { ReaderSlot, type ReaderSource } from '../schema/reader-values.ts';
  */
 const MARK = randomUUID();
 
-/** Maximum length of a text between two slots that is joined with their values: a single write takes less time than three. */
+/**
+ * Maximum length, in characters, of a text between two slots that is joined with their values. Longer texts stay separate
+ * buffers. For a short text, one write takes less time than three.
+ */
 const SHORT = 512;
 
 /** Values of reader fields (fields that differ between recipients), with the texts of ASCII characters between them. */
@@ -122,8 +125,8 @@ function segmentsOf(texts: readonly string[], slots: readonly ReaderSlot[]): (Bu
 const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length;
 
 /**
- * The results of one operation for a rendered event that differ between its recipients. Contains a template for each shape of
- * the result.
+ * The cached results of one operation for one event, if they contain values that differ between recipients, such as unread
+ * counts. Contains a template for each shape of the result, such as each length of a list.
  */
 export class ReaderResults implements KeptResult {
   readonly source: ReaderSource<unknown>;

@@ -41,13 +41,22 @@ type LoaderOf<K, V> = (ctx: GraphQLContext) => Pick<Loads<K, V>, 'loadAll'>;
 export const byKey = <Source, K, V>(loader: LoaderOf<K, V>, keyOf: (source: Source) => K): BatchResolver<Source, V> =>
   batchResolver((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)) as Promise<readonly (V | Error)[]>);
 
-/** Returns a batch resolver like `byKey`, but the field is null for objects without a key. */
+/**
+ * Returns a batch resolver for a field whose value a loader provides, and which is null for objects without a key.
+ *
+ * @param keyOf Returns the key for the loader from an object. Null if the object has none.
+ */
 export const byKeyIfAny = <Source, K, V>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K | null,
 ): BatchResolver<Source, V | null> => batchResolver((sources, ctx) => loader(ctx).loadAll(sources.map(keyOf)));
 
-/** Returns a batch resolver like `byKey`, whose value is computed from the loaded value. @param make Computes the value. */
+/**
+ * Returns a batch resolver for a field whose value is computed from a value that a loader provides.
+ *
+ * @param keyOf Returns the key for the loader from an object.
+ * @param make Computes the field's value from the loaded value.
+ */
 export const madeByKey = <Source, K, V, Made>(
   loader: LoaderOf<K, V>,
   keyOf: (source: Source) => K,

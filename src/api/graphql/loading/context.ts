@@ -70,10 +70,12 @@ export function acrossReaders<K extends number | string, V>(
 }
 
 /**
- * Returns a function like `acrossReaders`, whose loads are also batched with loads of concurrent requests.
+ * Returns a function that creates one loader per operation. Its loads are batched with the loads of concurrent requests of the
+ * same organization, and of all recipients of an event.
  *
  * @param load Returns the value for each pair of viewer and key, in order.
- * @param isOfViewer Whether `load` reads a row for each pair. If false, it reads one for each key.
+ * @param isOfViewer Whether the value depends on the viewer, so that `load` reads one row for each pair of viewer and key. If
+ *   false, `load` reads one row for each distinct key. The number of rows determines when a batch is full.
  */
 export function acrossRequests<K extends number | string, V>(
   load: LoadEach<K, V>,
@@ -93,7 +95,8 @@ export function acrossRequests<K extends number | string, V>(
 }
 
 /**
- * Returns a function like `acrossRequests`, for values that depend on the organization, but not on the viewer.
+ * Returns a function that creates one loader per operation, for values that depend on the organization, but not on the viewer.
+ * Its loads are batched with the loads of concurrent requests of the same organization, and of all recipients of an event.
  *
  * @param read Reads the values of distinct keys, and returns a function that returns the value of a key.
  */

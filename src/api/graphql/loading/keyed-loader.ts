@@ -46,24 +46,24 @@ interface Batch<K, V> {
   values: readonly (V | Error)[];
 }
 
-/** The location of the value of a key: a batch, and an index in the batch. */
-interface Place<K, V> {
+/** The location of a loaded value: a batch, and an index in the batch. */
+interface ValueLocation<K, V> {
   readonly batch: Batch<K, V>;
   readonly at: number;
 }
 
 /**
- * A loader of values by key, for several viewers. Each key is loaded once per viewer. Keys that are requested before the event
- * loop continues form one batch, even if different viewers request them. Loaded values are never refreshed, and depend on the
- * rights of the viewers. An instance must therefore be used only for one operation or one delivery of events.
+ * A loader of values by key, for several viewers. Each key is loaded once per viewer. Keys that are requested in the same turn
+ * of the event loop form one batch, even if different viewers request them. Loaded values are never refreshed, and depend on
+ * the rights of the viewers. An instance must therefore be used only for one operation or one delivery of events.
  *
- * A list of keys takes one promise. A DataLoader creates one promise per key. For a list of three hundred keys, the creation of
- * so many promises takes most of the time.
+ * Loading a list of keys creates one promise, while a DataLoader creates one promise per key. For a list of three hundred keys,
+ * creating so many promises takes most of the time.
  */
 export class BatchedLoads<K, V> {
   readonly #load: LoadEach<K, V>;
   /** Locations of the values of all requested keys, by viewer id and key. */
-  readonly #places = new Map<number, Map<K, Place<K, V>>>();
+  readonly #locations = new Map<number, Map<K, ValueLocation<K, V>>>();
   #next: Batch<K, V> | undefined;
 
   constructor(load: LoadEach<K, V>) {
@@ -72,36 +72,37 @@ export class BatchedLoads<K, V> {
 
   /** Returns the loader for the viewer of `ctx`. */
   of(ctx: Ctx): KeyedLoader<K, V> {
-    const places = this.#places.get(ctx.viewer.id) ?? new Map<K, Place<K, V>>();
-    this.#places.set(ctx.viewer.id, places);
-    const placeOf = (key: K): Place<K, V> => {
-      const known = places.get(key);
+    const locations = this.#locations.get(ctx.viewer.id) ?? new Map<K, ValueLocation<K, V>>();
+    this.#locations.set(ctx.viewer.id, locations);
+    const locationOf = (key: K): ValueLocation<K, V> => {
+      const known = locations.get(key);
       if (known !== undefined) return known;
-      const place = this.#enlist({ ctx, key });
-      places.set(key, place);
-      return place;
+      const location = this.#enlist({ ctx, key });
+      locations.set(key, location);
+      return location;
     };
     return {
       load: async (key) => {
-        const { batch, at } = placeOf(key);
+        const { batch, at } = locationOf(key);
         await batch.come;
         const value = batch.values[at] as V | Error;
         if (value instanceof Error) throw value;
         return value;
       },
       loadAll: async (keys) => {
-        const found = keys.map((key) => (key === null ? null : placeOf(key)));
+        const found = keys.map((key) => (key === null ? null : locationOf(key)));
         // The batches are awaited one after another, because the values are usually in a single batch.
-        for (const { come } of new Set(found.flatMap((place) => place?.batch ?? []))) if (come !== DONE) await come;
-        return found.map((place) => (place === null ? null : (place.batch.values[place.at] as V | Error)));
+        for (const { come } of new Set(found.flatMap((location) => location?.batch ?? [])))
+          if (come !== DONE) await come;
+        return found.map((location) => (location === null ? null : (location.batch.values[location.at] as V | Error)));
       },
       prime: (key, value) => {
-        if (!places.has(key)) places.set(key, { batch: { wanted: [], come: DONE, values: [value] }, at: 0 });
+        if (!locations.has(key)) locations.set(key, { batch: { wanted: [], come: DONE, values: [value] }, at: 0 });
       },
     };
   }
 
-  #enlist(wanted: RequestedKey<K>): Place<K, V> {
+  #enlist(wanted: RequestedKey<K>): ValueLocation<K, V> {
     this.#next ??= this.#begin();
     return { batch: this.#next, at: this.#next.wanted.push(wanted) - 1 };
   }

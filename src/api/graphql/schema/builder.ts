@@ -64,7 +64,9 @@ export const builder = new SchemaBuilder<SchemaShape>({
   relay: {
     nodeTypeOptions: { description: 'An object that `node` can load by its global id.' },
     idFieldOptions: { description: 'Global id, unique across all types.' },
-    pageInfoTypeOptions: { description: 'Position of a page in its list.' },
+    pageInfoTypeOptions: {
+      description: 'First and last cursor of a page, and whether its list has more items before and after the page.',
+    },
     firstArgOptions: { description: `Number of items from the start of the list, or after \`after\`: ${PAGE_SIZES}` },
     lastArgOptions: { description: `Number of items from the end of the list, or before \`before\`: ${PAGE_SIZES}` },
     afterArgOptions: { description: 'Cursor. The page contains only items after it.' },
@@ -76,7 +78,9 @@ export const builder = new SchemaBuilder<SchemaShape>({
     },
     nodeFieldOptions: { nullable: false, description: 'The item at this position of the list.' },
     cursorFieldOptions: { description: 'Position of the item in the list, for `after` and `before`.' },
-    pageInfoFieldOptions: { description: 'Position of the page in the list.' },
+    pageInfoFieldOptions: {
+      description: 'First and last cursor of the page, and whether the list has more items before and after it.',
+    },
     hasNextPageFieldOptions: { description: 'Whether the list has items after the page.' },
     hasPreviousPageFieldOptions: { description: 'Whether the list has items before the page.' },
     startCursorFieldOptions: { description: 'Cursor of the first edge. Null for an empty page.' },

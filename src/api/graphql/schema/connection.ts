@@ -59,11 +59,14 @@ interface PageOptions<Model extends keyof PrismaTypes> {
   readonly info: GraphQLResolveInfo;
   /** The name of the GraphQL type, if it differs from the name of the model. */
   readonly typeName?: string;
-  /** Maximum page size. Default: 100. The `complexity` of the field must use the same size. */
+  /**
+   * Maximum page size. A larger `first` or `last` is refused with `ValidationError`. Default: 100. The `complexity` of the
+   * field must use the same size.
+   */
   readonly max?: number;
 }
 
-/** The methods of a model's Prisma delegate that paging uses, for any model. */
+/** The methods of a Prisma model that paging uses. */
 interface Delegate<Row> {
   findMany(query: object): Promise<Row[]>;
   count(query: object): Promise<number>;
@@ -257,7 +260,7 @@ const valuesOf = (keys: readonly string[], row: object): readonly unknown[] =>
  *
  * @param model Model that has the columns `keys`. Undefined if the cursor contains an index in a list.
  * @param name The argument that contained the cursor, for the error message.
- * @throws BadRequestError if the cursor belongs to another list.
+ * @throws ValidationError if the cursor belongs to another list.
  */
 function parseCursor(
   model: string | undefined,

@@ -15,9 +15,9 @@ const KINDS = [
 ] as const;
 
 /**
- * Returns the extensions of an error in the `errors` of a GraphQL response: its code, its kind if it has one, and its data, named
- * as over REST. If the client can retry, `retryAfterSeconds` is the time to wait in whole seconds, as in `RateLimitHitError` of
- * the schema.
+ * Returns the extensions of an error in the `errors` of a GraphQL response: its code, its kind if it has one, and its data,
+ * named as over REST. If the client can retry, `retryAfterSeconds` is the time to wait in whole seconds, as in
+ * `RateLimitHitError` of the schema.
  */
 export function extensionsOf(error: ChatError): Record<string, unknown> {
   const { code } = error;

@@ -22,6 +22,7 @@ import {
 import { BadImageError } from '../../../platform/images/errors.ts';
 import { isRefusalObserved, observeRefusal } from '../../../platform/metrics.ts';
 import { currentRequest } from '../../../platform/request-note.ts';
+import { ApiKeyScope } from './api-key-scope.ts';
 import { builder, type Types } from './builder.ts';
 import { extensionsOf } from './error-extensions.ts';
 import { inputPathOf, schemaMessageOf } from './input-path.ts';
@@ -38,15 +39,23 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   INVALID_JSON: { description: 'The request body is not valid JSON.' },
   STREAM_DOES_NOT_EXIST: { description: 'The channel does not exist, or the viewer cannot see it.' },
   CHANNEL_ALREADY_EXISTS: { description: 'A channel with this name already exists. Case is ignored.' },
-  UNAUTHORIZED_PRINCIPAL: { description: 'The viewer lacks the role or permission that the action requires.' },
+  UNAUTHORIZED_PRINCIPAL: {
+    description: 'The viewer lacks the role or permission, or the API key the scope, that the action requires.',
+  },
   UNAUTHORIZED: { description: 'The request has no credentials, or they cannot be parsed.' },
   INVALID_API_KEY: { description: 'The credentials match no account.' },
   PASSWORD_REQUIRED: { description: 'A viewer with a session must send the current password or sign in again.' },
+  PASSWORD_AUTH_DISABLED: {
+    description:
+      'The account needs a second factor, so a password alone gives no API key. Clients sign in through the browser.',
+  },
+  SECOND_FACTOR_REQUIRED: { description: 'The password is right. The sign-in continues with the second factor.' },
   AUTHENTICATION_FAILED: { description: 'The email address and password, or the token, match no account.' },
   USER_DEACTIVATED: { description: 'The account is deactivated.' },
   REALM_DEACTIVATED: { description: 'The organization is deactivated.' },
   NONEXISTENT_SUBDOMAIN: { description: 'There is no organization at this address.' },
   CSRF_FAILED: { description: 'The request comes from a page of another site.' },
+  INVITATION_FAILED: { description: 'Some or all of the invited people could not be invited.' },
   INVALID_VIDEO_CALL_PROVIDER_TOKEN: {
     description: 'The viewer must first connect an account of the video call provider.',
   },
@@ -59,10 +68,12 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   CANNOT_DEACTIVATE_GROUP_IN_USE: {
     description: 'The group still holds permissions, or is a subgroup of another group.',
   },
+  REALM_UPLOAD_QUOTA: { description: "The upload would exceed the organization's disk space for files." },
   REQUEST_TIMEOUT: { description: 'The service is temporarily unavailable. The client can send the request again.' },
   STORAGE_FULL: { description: 'The disk of the database is full. The client can send the request again later.' },
   BAD_NARROW: {
-    description: 'A narrow names an object that does not exist, or has a value that no message can match.',
+    description:
+      'A narrow (message filter) names an object that does not exist, or has a value that no message can match.',
   },
   BAD_IMAGE: { description: 'The file is not a readable image.' },
   MOVE_MESSAGES_TIME_LIMIT_EXCEEDED: { description: 'Some messages of the topic are too old to be moved.' },
@@ -172,6 +183,12 @@ errorType(
       nullable: true,
       description: 'The lowest role that can perform the action. Null if the action does not depend on the role.',
       resolve: ({ role }) => role,
+    }),
+    scopes: t.field({
+      type: [ApiKeyScope],
+      nullable: true,
+      description: 'The scopes that the API key of the request lacks, at most 4. Null if the API key is not the cause.',
+      resolve: ({ scopes }) => scopes,
     }),
   }),
 );

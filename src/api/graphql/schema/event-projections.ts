@@ -7,8 +7,8 @@ type Args = Readonly<Record<string, unknown>>;
 type FieldFunction<V> = (value: V, args: Args) => unknown;
 
 /**
- * A field whose value is another object in the event, or a list of such objects. `of` returns the objects from the value that
- * has the field.
+ * An object in an event that is the value of a field of another object, or a list of such objects. `of` returns them from the
+ * value that has the field.
  */
 interface Related<V> {
   readonly projection: EventProjection;
@@ -17,7 +17,10 @@ interface Related<V> {
 
 type ProjectedField<V> = FieldFunction<V> | Related<V> | ReaderField<V>;
 
-/** The fields of an event projection by name, each with the function, projection or reader field that provides its value. */
+/**
+ * The fields of an event projection (the fields that an event alone provides) by name, each with the function, projection or
+ * reader field that provides its value.
+ */
 export type ProjectedFields<V> = Readonly<Record<string, ProjectedField<V>>>;
 
 interface Identity<V> {
@@ -36,9 +39,9 @@ interface Identity<V> {
 }
 
 /**
- * An event projection: the fields of an object that can be computed from the event alone. Every recipient of the event must be
- * allowed to see all these fields. Values that depend on the viewer must be in the event as rendered for that viewer, or be
- * reader fields, whose values are taken from the state of the reader when the event is sent.
+ * Event projection: the fields of an object that an event alone provides. Every recipient of the event must be allowed to see
+ * all these fields. Values that depend on the viewer must be in the event as rendered for that viewer, or be reader fields,
+ * whose values are taken from the state of the reader when the event is sent.
  *
  * If a document selects only these fields of the object, its result is computed without the database, once for all recipients;
  * only the values of reader fields are filled in for each recipient. Otherwise the object is loaded from the database for each
@@ -194,12 +197,12 @@ export interface ProjectionOptions {
 
 const FROM_EVENT = 'fromEvent';
 
-/** The option of an event field that shows a list of entities. */
-interface Length {
+/** Option of an event field that shows a list of entities: the length that its cost assumes. */
+interface ListOptions {
   /**
    * Number of entities that the cost of the field assumes: the maximum length of the list in most events. Default:
    * `MAX_PAGE_SIZE`. A few events contain more entities, such as the move of a topic, or the subscription of a whole
-   * organization.
+   * organization. They are sent in full at the same cost.
    */
   readonly atMost?: number;
 }
@@ -222,7 +225,7 @@ export const projectionOptionsOf = (extensions: object | null | undefined): Proj
 export function projectedFromEvent<Source, V>(
   projection: EventProjection<V> | ((source: Source) => EventProjection<V> | undefined),
   of: (source: Source) => V | readonly V[] | null = (source) => (source as { readonly facts: V }).facts,
-  { atMost = MAX_PAGE_SIZE }: Length = {},
+  { atMost = MAX_PAGE_SIZE }: ListOptions = {},
 ) {
   const projectionIn = projection instanceof EventProjection ? () => projection : projection;
   const projected: ProjectionOptions = {

@@ -8,7 +8,7 @@ export interface Reference {
 }
 
 /** Names of the types whose row ids are int8 in the database. The row ids of all other types are int4. */
-const LONG_IDS: ReadonlySet<string> = new Set(['Message', 'Reaction']);
+const LONG_IDS: ReadonlySet<string> = new Set(['Message', 'Reaction', 'AuditLogEntry']);
 
 /** Returns the maximum row id of the type. */
 const maxId = (typename: string): number => (LONG_IDS.has(typename) ? Number.MAX_SAFE_INTEGER : MAX_ROW_ID);
@@ -38,11 +38,12 @@ export function readGlobalId(globalId: string): Reference | undefined {
   return id <= maxId(typename) ? { typename, id } : undefined;
 }
 
-/** Names of the types whose objects are no rows, so that a text identifies them. */
+/** Names of the types whose objects are not database rows. A text identifies such an object. */
 const TEXT_IDS: ReadonlySet<string> = new Set(['Topic']);
 
 /**
- * Returns the id of an object for a global id in an argument or input: its row id, or its text if it is no row.
+ * Returns the id of an object for a global id in an argument or input: its row id, or its text if the object is not a database
+ * row.
  *
  * @returns 0 or an empty text if the id is malformed or belongs to another type. No object has such an id.
  */

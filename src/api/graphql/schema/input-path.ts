@@ -47,8 +47,8 @@ export function noteInputPath(
 
 /**
  * Returns the path of the argument that contains the id of an object. If several arguments contain it, returns the shortest
- * path. If `id` is undefined, returns the path of the only argument for ids of objects of this type. Undefined if there is no
- * such argument, or if `id` is undefined and there are several.
+ * path. If `id` is undefined, returns the path of the only argument for ids of objects of this type. Returns undefined if there
+ * is no such argument, or if `id` is undefined and there are several.
  */
 function pathOfId(
   args: Fields,
@@ -99,12 +99,12 @@ function inputPath(
   values: Readonly<Record<string, unknown>>,
 ): readonly string[] | undefined {
   const [name = '', ...steps] = parameter.replace(/[\]"]/g, '').split('[');
-  const start = find(args, namesOf(name), values);
+  const start = fieldNamed(args, namesOf(name), values);
   if (start === undefined) return undefined;
   const path = [...start.path];
   let type: GraphQLInputType = start.type;
   for (const step of steps) {
-    const inner = find(fieldsOf(type), namesOf(step), valueAt(values, path) as object | undefined);
+    const inner = fieldNamed(fieldsOf(type), namesOf(step), valueAt(values, path) as object | undefined);
     if (inner === undefined && !(isListType(getNullableType(type)) && /^\d+$/.test(step))) break;
     path.push(...(inner?.path ?? [step]));
     type = inner?.type ?? getNamedType(type);
@@ -141,13 +141,19 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   data: ['values', 'fieldIds'],
   field_data: ['data'],
   history_public_to_subscribers: ['privacy'],
+  invite_as: ['role'],
+  invite_expires_in_minutes: ['expiresInMinutes'],
+  invite_id: ['invitationId'],
+  invitee_emails: ['emails'],
   is_default_stream: ['isDefault'],
   is_private: ['privacy'],
   is_web_public: ['privacy'],
   principals: ['userIds'],
   status_text: ['text'],
+  stream_ids: ['channelIds'],
   subscribers: ['subscriberIds'],
   subscription_data: ['subscriptions'],
+  welcome_message_custom_text: ['welcomeText'],
   subscriptions: ['channels'],
   value: ['content'],
   group_ids: ['userGroupIds'],
@@ -186,35 +192,37 @@ const valueAt = (values: object, path: readonly string[]): unknown =>
   path.reduce<unknown>((holder, step) => (holder as Record<string, unknown> | null | undefined)?.[step], values);
 
 /**
- * Maximum number of levels that `find` searches, more than any input has. The limit ends the search in input types that contain
- * themselves.
+ * Maximum number of levels that `fieldNamed` searches, more than any input has. Deeper fields are not found. The limit ends the
+ * search in input types that contain themselves.
  */
 const MAX_DEPTH = 5;
 
 /** A field in an input, with its path. */
-interface Place {
+interface InputField {
   readonly path: readonly string[];
   readonly type: GraphQLInputType;
 }
 
 /**
- * Returns a field of an input that has one of the names. Fields with a value take precedence over others.
+ * Returns the field of an input that has one of the names, in any order of nesting. Fields that the client gave take
+ * precedence. Returns undefined if no field has any of the names, or if several fields at the same depth have the name.
  *
- * @param values The values of the fields. Undefined if the input has none.
+ * @param values The values of the fields. Undefined if the client gave none.
  */
-const find = (fields: Fields, names: readonly string[], values: object = {}): Place | undefined =>
-  findAmong(fields, names, ({ path }) => valueAt(values, path) != null) ?? findAmong(fields, names, () => true);
+const fieldNamed = (fields: Fields, names: readonly string[], values: object = {}): InputField | undefined =>
+  fieldNamedAmong(fields, names, ({ path }) => valueAt(values, path) != null) ??
+  fieldNamedAmong(fields, names, () => true);
 
 /**
- * Returns the field that has one of the names. The names are tried in order, and each name is searched for level by level. The
- * first level with a field of this name decides: undefined if it has several such fields. Also undefined if no field has any of
- * the names.
+ * Returns the field that has one of the names, among the candidates. The names are tried in order. Each name is searched for
+ * from the outermost level to the innermost, and the first level with a field of this name decides. Returns undefined if that
+ * level has several such fields, or if no field has any of the names.
  */
-function findAmong(
+function fieldNamedAmong(
   fields: Fields,
   names: readonly string[],
-  isCandidate: (place: Place) => boolean,
-): Place | undefined {
+  isCandidate: (field: InputField) => boolean,
+): InputField | undefined {
   const levels = levelsOf(fields).map((level) => level.filter(isCandidate));
   for (const name of names) {
     for (const level of levels) {
@@ -229,8 +237,8 @@ function findAmong(
  * Returns fields, and the fields of the input objects in them, each with its path. Each item of the result is one level of
  * nesting: `fields` first, at most `MAX_DEPTH` levels.
  */
-function levelsOf(fields: Fields): readonly (readonly Place[])[] {
-  const levels: (readonly Place[])[] = [fields.map(({ name, type }) => ({ path: [name], type }))];
+function levelsOf(fields: Fields): readonly (readonly InputField[])[] {
+  const levels: (readonly InputField[])[] = [fields.map(({ name, type }) => ({ path: [name], type }))];
   for (let depth = 1; depth < MAX_DEPTH; depth++) {
     const inner = (levels.at(-1) ?? []).flatMap(({ path, type }) =>
       fieldsOf(type).map((field) => ({ path: [...path, field.name], type: field.type })),
@@ -240,7 +248,7 @@ function levelsOf(fields: Fields): readonly (readonly Place[])[] {
   return levels;
 }
 
-/** Returns a path as people read it, without `input`: `drafts[0].content`. */
+/** Returns a path in the form that error messages show, without `input`: `drafts[0].content`. */
 const shownPath = (path: readonly string[]): string =>
   (path[0] === 'input' && path.length > 1 ? path.slice(1) : path)
     .map((step, i) => (/^\d+$/.test(step) ? `[${step}]` : i === 0 ? step : `.${step}`))

@@ -8,8 +8,10 @@ import {
   ConflictError,
   ForbiddenError,
   NotFoundError,
+  requireScopes,
   ValidationError,
 } from '../../../platform/errors.ts';
+import type { RequiredScopes } from '../../../platform/key-scopes.ts';
 import { observeRefusal } from '../../../platform/metrics.ts';
 import { builder, type Types } from './builder.ts';
 import { noteInputPath } from './input-path.ts';
@@ -69,6 +71,11 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
    */
   readonly errors?: readonly ErrorClass[];
   /**
+   * Scopes that the API key of a request needs. Default: `write`, or none for public mutations. Changes that the audit log records
+   * also need `administration`, even if the mutation does not always make one.
+   */
+  readonly scope?: RequiredScopes;
+  /**
    * True for mutations that ignore idempotency keys: their effect is short-lived, they take long, they call another service, or
    * they return an API key. A stored response would be useless, or too sensitive to store.
    */
@@ -80,7 +87,7 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
    * rendered only from the input and from the data that the change stores with the idempotency key. If `work.keyedChange` is
    * set, `resolve` must use it to make the change.
    */
-  readonly rendersFacts?: true;
+  readonly rendersStoredData?: true;
   /**
    * True if the payload has the field `query`, which exposes the whole state that the viewer can read. An operation that
    * selects `query` is executed on one read-only database snapshot (`work.snapshot`). Changes must be deferred until the
@@ -106,7 +113,7 @@ export function mutation<I extends InputFieldMap, P extends Record<string, Paylo
   name: string,
   options: MutationOptions<Ctx, I, P>,
 ): void {
-  addMutation(name, options, signedIn);
+  addMutation(name, { scope: 'write', ...options }, signedIn);
 }
 
 /** Adds a mutation for all clients, authenticated or not. */
@@ -124,9 +131,10 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     input,
     payload,
     errors = [],
+    scope = [],
     ignoresIdempotencyKey,
     provesIdentity,
-    rendersFacts,
+    rendersStoredData,
     answersWithState,
     resolve,
   }: MutationOptions<C, I, P>,
@@ -162,7 +170,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         union: { description: `Result of \`${name}\`: its payload or one of the errors that clients should handle.` },
       },
       args: Input === undefined ? {} : { input: t.arg({ type: Input, description: `Input of \`${name}\`.` }) },
-      extensions: { ignoresIdempotencyKey, provesIdentity, rendersFacts, answersWithState },
+      extensions: { scope, ignoresIdempotencyKey, provesIdentity, rendersStoredData, answersWithState },
       resolve: (async (
         _root: unknown,
         args: { input?: unknown },
@@ -173,6 +181,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
           // The mutations of an operation run one after another. If the client has disconnected, the next mutation is not
           // started.
           if (ctx.caller?.isGone === true) throw new AbandonedError();
+          requireScopes(ctx.viewer, scope);
           return resolve(contextOf(ctx), (args.input ?? {}) as InputShapeFromFields<I>);
         });
         const { position } = outcome;
@@ -250,9 +259,9 @@ export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
 
-/** Returns whether a mutation has the option `rendersFacts`. */
-export const rendersFacts = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
-  extensions['rendersFacts'] === true;
+/** Returns whether a mutation has the option `rendersStoredData`. */
+export const rendersStoredData = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['rendersStoredData'] === true;
 
 /** Returns whether the payload of a mutation has the field `query`. */
 export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>

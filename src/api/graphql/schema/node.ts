@@ -2,6 +2,7 @@ import { brandWithType } from '@pothos/core';
 import { type Ctx, signedIn } from '../../../access/context.ts';
 import type PrismaTypes from '../../../generated/pothos.ts';
 import { ChatError, type ErrorCode, ValidationError } from '../../../platform/errors.ts';
+import { missingScopes, type RequiredScopes } from '../../../platform/key-scopes.ts';
 import { acrossReaders, type GraphQLContext } from '../loading/context.ts';
 import type { RequestedKey } from '../loading/keyed-loader.ts';
 import { builder } from './builder.ts';
@@ -24,6 +25,10 @@ export const byNumber = {
 type LoadForEach = (wanted: readonly RequestedKey<number>[]) => Promise<readonly (Row | null)[]>;
 type Load = (ctx: Ctx, ids: readonly number[]) => Promise<readonly Row[]>;
 
+interface NodeOptions {
+  readonly scope?: RequiredScopes;
+}
+
 /** Loaders of node types, by type name. They find objects by row id. */
 const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | null>>>();
 
@@ -33,10 +38,17 @@ const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | nu
  *
  * @param load Returns the objects that exist and that the viewer can see, in any order. If `load` refuses the request, all
  *   objects are treated as absent.
+ * @param options.scope Scopes that an API key needs to read objects of this type. Without them, all objects are treated as
+ *   absent. Default: `read`, which every query needs.
  */
-export function nodeType(typename: string, load: Load): void {
+export function nodeType(typename: string, load: Load, { scope = [] }: NodeOptions = {}): void {
+  const mayRead = (ctx: Ctx) => missingScopes(ctx.viewer.credential, scope).length === 0;
   nodeTypeForEach(typename, async (wanted) => {
-    const ofViewers = Map.groupBy(wanted, ({ ctx }) => ctx.viewer.id);
+    // Requests of one viewer with different API keys can be in one batch.
+    const ofViewers = Map.groupBy(
+      wanted.filter(({ ctx }) => mayRead(ctx)),
+      ({ ctx }) => ctx.viewer.id,
+    );
     const found = [...ofViewers].map(async ([viewerId, [one, ...more]]) => {
       if (one === undefined) throw new Error('The batch has no requests');
       const rows = await visible(
@@ -47,7 +59,7 @@ export function nodeType(typename: string, load: Load): void {
       return [viewerId, new Map(rows.map((row) => [Number(row.id), row]))] as const;
     });
     const byViewer = new Map(await Promise.all(found));
-    return wanted.map(({ ctx, key }) => byViewer.get(ctx.viewer.id)?.get(key) ?? null);
+    return wanted.map(({ ctx, key }) => (mayRead(ctx) ? (byViewer.get(ctx.viewer.id)?.get(key) ?? null) : null));
   });
 }
 
@@ -70,20 +82,23 @@ export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): voi
  * Registers a type for `node` and `nodes` whose objects are rows of a Prisma model in the viewer's organization.
  *
  * @param visibleTo Returns the condition for the rows that the viewer can see.
+ * @param options See `nodeType`. Required if the fields that list objects of this type declare a scope.
  */
 export function nodeModel<Model extends keyof PrismaTypes & string>(
   typename: string,
   model: Model,
   visibleTo: (ctx: Ctx) => PrismaTypes[Model]['Where'] | Promise<PrismaTypes[Model]['Where']>,
+  options?: NodeOptions,
 ): void {
-  nodeType(typename, async (ctx, ids) => {
+  const load: Load = async (ctx, ids) => {
     const delegate = Reflect.get(ctx.work.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as {
       findMany(query: object): Promise<{ readonly id: number }[]>;
     };
     return delegate.findMany({
       where: { AND: [await visibleTo(ctx), { organizationId: ctx.organizationId, id: { in: [...ids] } }] },
     });
-  });
+  };
+  nodeType(typename, load, options);
 }
 
 /** Error codes by which services report that an object does not exist or that the viewer cannot see it. */

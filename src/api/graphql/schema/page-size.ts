@@ -1,10 +1,16 @@
 import { ValidationError } from '../../../platform/errors.ts';
 
-/** Page size if the client gives neither `first` nor `last`: the number of items that one screen shows. */
+/** Page size, in items, if the client gives neither `first` nor `last`: the number of items that one screen shows. */
 export const DEFAULT_PAGE_SIZE = 20;
-/** Maximum page size of a connection, unless the connection declares another maximum. @see src/api/README.md#limits */
+/**
+ * Maximum page size of a connection, in items, unless the connection declares another maximum. Larger pages are refused with
+ * `ValidationError`. @see src/api/README.md#limits
+ */
 export const MAX_PAGE_SIZE = 100;
-/** Maximum page size of the lists that a client shows completely on its first screen, such as channels. */
+/**
+ * Maximum page size, in items, of the lists that a client shows completely on its first screen, such as channels. Larger pages
+ * are refused with `ValidationError`.
+ */
 export const MAX_SIDEBAR_SIZE = 1_000;
 
 export interface PageArguments {

@@ -42,7 +42,8 @@ export type ReaderValue = number | string | boolean;
 type OfState<State> = (state: State) => ReaderValue;
 
 /**
- * A field of an event projection whose value differs between the recipients of the event.
+ * A field of an event projection (the fields that an event alone provides) whose value differs between the recipients of the
+ * event.
  *
  * @see EventProjection
  */
@@ -72,7 +73,7 @@ export class ReaderField<V = any, State = any> {
   }
 }
 
-/** The place of one value of a reader field in a result that is otherwise the same for many readers. */
+/** Placeholder for the value of a reader field in a result that many readers share. The value is filled in for each reader. */
 export class ReaderSlot {
   readonly valueFor: OfState<unknown>;
 

@@ -18,9 +18,9 @@ type RefExtensions = { readonly refersTo: string };
 
 /**
  * Returns the options of an argument, input field or field that contains the id of an object: `channelId:
- * t.id(refersTo('Channel'))`. Clients send and receive the object's global `id`. Resolvers receive and return its row id, or its
- * text if it is no row. If an id is malformed or belongs to another type, resolvers receive 0 or an empty text. Services then respond as for any object
- * that does not exist.
+ * t.id(refersTo('Channel'))`. Clients send and receive the object's global `id`. Resolvers receive and return its row id, or
+ * its text if the object is not a database row. If an id is malformed or belongs to another type, resolvers receive 0 or an
+ * empty text. Services then respond as for any object that does not exist.
  */
 export const refersTo = (typename: string): { readonly extensions: RefExtensions } => ({
   extensions: { refersTo: typename },

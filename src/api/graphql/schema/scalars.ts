@@ -39,7 +39,7 @@ builder.scalarType('File', {
   },
 });
 
-// Matches an integer without leading zeros, as clients write it that keep long integers as texts.
+// Matches an integer without leading zeros, in the form that clients use if they keep long integers as texts.
 const INTEGER = /^(0|-?[1-9]\d{0,15})$/;
 
 function asLongId(value: unknown): number {

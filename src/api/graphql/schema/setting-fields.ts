@@ -194,8 +194,9 @@ export const shownSetting = (settings: Settings, name: string): string | null =>
   name in withEffect(settings) ? name : null;
 
 /**
- * Returns the event projections of an object that holds settings, such as the settings of a user. The object has the id of its
- * owner. Each projection contains one setting: the setting that an event changed.
+ * Returns the event projections (the fields that an event alone provides) of an object that holds settings, such as the
+ * settings of a user. The object has the id of its owner. Each projection contains one setting: the setting that an event
+ * changed.
  *
  * @param idOf Returns the part of the object's global id that follows the type name.
  * @returns A function that returns the projection for a setting's REST name. For an unknown name, the projection contains only

@@ -1,10 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { signedIn } from '../../../access/context.ts';
 import type PrismaTypes from '../../../generated/pothos.ts';
-import type { Prisma } from '../../../generated/prisma/client.ts';
-import type { Keyset, Place, SortKey } from '../../../platform/db/keyset.ts';
-import { countRows, type ListedRows, readPlaces, type SortColumn } from '../../../platform/db/places.ts';
-import type { GraphQLContext } from '../loading/context.ts';
+import { Prisma } from '../../../generated/prisma/client.ts';
+import { type Keyset, nameKey, type RowKey, type SortColumn, type SortKey } from '../../../platform/db/keyset.ts';
+import { countRows, type ListedRows, readRowKeys } from '../../../platform/db/places.ts';
+import { readRows } from '../../../platform/db/rows.ts';
+import { forEverybody, type GraphQLContext } from '../loading/context.ts';
 import {
   type Connection,
   type ConnectionArguments,
@@ -18,14 +19,15 @@ import { formatCursor, isStorable, notOfList, readCursor } from './cursors.ts';
 import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
 
-/** Compares names in locale-aware order: by letters first, then by accents and case. */
-const NAMES = new Intl.Collator('en');
-
-function compare(a: Place, b: Place): number {
-  const isNumeric = typeof a.key === 'number' && typeof b.key === 'number';
-  const byKey = isNumeric ? Number(a.key) - Number(b.key) : NAMES.compare(String(a.key), String(b.key));
-  return byKey || a.id - b.id;
-}
+/** Loads the keys by which names are sorted. The keys are compared as bytes of UTF-8. */
+const nameKeys = forEverybody<string, Buffer>(async (db, _organizationId, names) => {
+  const rows = await readRows<{ name: string; key: string }>(
+    db,
+    Prisma.sql`SELECT name, ${nameKey(Prisma.sql`name`)} AS key FROM unnest(${[...names]}::text[]) AS n(name)`,
+  );
+  const keys = new Map(rows.map(({ name, key }) => [name, Buffer.from(key)]));
+  return (name) => keys.get(name) ?? new Error('No sort key was read');
+});
 
 /** A sorted list, and the page that a request asks for. */
 export interface Sorted {
@@ -35,14 +37,14 @@ export interface Sorted {
   /** Type of the sort key, the value by which rows are sorted. */
   readonly keyType: 'string' | 'number';
   readonly args: ConnectionArguments;
-  /** Maximum page size. Default: 100. */
+  /** Maximum page size. A larger `first` or `last` is refused with `ValidationError`. Default: 100. */
   readonly max?: number | undefined;
 }
 
 /** A page of a sorted list. */
-export interface SortedPage<P extends Place = Place> {
+export interface SortedPage<P extends RowKey = RowKey> {
   /** Sort keys and ids of the rows on the page, in the order of the list. */
-  readonly places: readonly P[];
+  readonly rowKeys: readonly P[];
   /** Whether the list has further rows after the last row that was read, in the direction of reading. */
   readonly more: boolean;
 }
@@ -55,7 +57,7 @@ export interface SortedPage<P extends Place = Place> {
  */
 export function keysetOf(sorted: Sorted): Keyset {
   const { orderBy, args, max } = sorted;
-  const [after, before] = [placeInCursor(sorted, 'after'), placeInCursor(sorted, 'before')];
+  const [after, before] = [rowKeyInCursor(sorted, 'after'), rowKeyInCursor(sorted, 'before')];
   const upwards = orderBy.direction === 'asc';
   return {
     above: upwards ? after : before,
@@ -70,18 +72,30 @@ export function keysetOf(sorted: Sorted): Keyset {
  *
  * @param found The rows in the order of the query, at most one more than the page size.
  */
-export function pageRead<P extends Place>(found: readonly P[], { args, max }: Sorted): SortedPage<P> {
+export function pageRead<P extends RowKey>(found: readonly P[], { args, max }: Sorted): SortedPage<P> {
   const size = pageSize(args, max);
-  const places = found.slice(0, size);
-  return { places: isBackward(args) ? places.reverse() : places, more: found.length > size };
+  const rowKeys = found.slice(0, size);
+  return { rowKeys: isBackward(args) ? rowKeys.reverse() : rowKeys, more: found.length > size };
 }
 
-/** Returns a page of a list, given the sort keys and ids of all its rows. @throws ValidationError as in `keysetOf`. */
-export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
+/**
+ * Returns a page of a list, given the sort keys and ids of all its rows. Names are sorted as in lists that the database sorts.
+ *
+ * @throws ValidationError as in `keysetOf`.
+ */
+export async function pageAmong(all: readonly RowKey[], sorted: Sorted, ctx: GraphQLContext): Promise<SortedPage> {
   const { above, below, limit, descending } = keysetOf(sorted);
+  const bounds = [above, below].filter((bound) => bound !== undefined);
+  const names = new Set([...all, ...bounds].map(({ key }) => key).filter((key) => typeof key === 'string'));
+  const ranks = new Map<SortKey, Buffer>();
+  await Promise.all([...names].map(async (name) => ranks.set(name, await nameKeys(ctx).load(name))));
+  const compare = (a: RowKey, b: RowKey) => {
+    const [one, other] = [ranks.get(a.key), ranks.get(b.key)];
+    return (one && other ? Buffer.compare(one, other) : Number(a.key) - Number(b.key)) || a.id - b.id;
+  };
   const within = all
-    .filter((place) => above === undefined || compare(place, above) > 0)
-    .filter((place) => below === undefined || compare(place, below) < 0)
+    .filter((rowKey) => above === undefined || compare(rowKey, above) > 0)
+    .filter((rowKey) => below === undefined || compare(rowKey, below) < 0)
     .sort((a, b) => (descending ? compare(b, a) : compare(a, b)));
   return pageRead(within.slice(0, limit), sorted);
 }
@@ -111,16 +125,17 @@ interface ListOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model
 /**
  * Returns a page of a sorted list as a Relay connection, given all rows of the list.
  *
- * @throws ValidationError under the conditions of `keysetOf`.
+ * @throws ValidationError if the page size is not within 0 to `max`, or a cursor belongs to another list or sort field.
  */
-export function sortedAmong<Row>(
+export async function sortedAmong<Row>(
   rows: readonly Row[],
-  placeOf: (row: Row) => Place,
+  rowKeyOf: (row: Row) => RowKey,
   sorted: Sorted,
-): Connection<Row> & { readonly totalCount: () => number } {
-  const byPlace = new Map(rows.map((row) => [placeOf(row), row]));
-  const page = pageAmong([...byPlace.keys()], sorted);
-  return { ...connectionOf(page, (place) => byPlace.get(place), sorted), totalCount: () => rows.length };
+  ctx: GraphQLContext,
+): Promise<Connection<Row> & { readonly totalCount: () => number }> {
+  const byRowKey = new Map(rows.map((row) => [rowKeyOf(row), row]));
+  const page = await pageAmong([...byRowKey.keys()], sorted, ctx);
+  return { ...connectionOf(page, (rowKey) => byRowKey.get(rowKey), sorted), totalCount: () => rows.length };
 }
 
 interface PageOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model> {
@@ -140,7 +155,7 @@ export async function sortedPageOf<Model extends keyof PrismaTypes & string>(
 ): Promise<Connection<PrismaTypes[Model]['Shape']>> {
   const { work, organizationId } = signedIn(options.ctx);
   const at = { db: work.db, organizationId };
-  const page = pageRead(await readPlaces(at, rows, column, id, keysetOf(options)), options);
+  const page = pageRead(await readRowKeys(at, rows, column, id, keysetOf(options)), options);
   return readPage(model, { ...options, page, totalCount: () => countRows(at, rows) });
 }
 
@@ -153,7 +168,7 @@ async function readPage<Model extends keyof PrismaTypes & string>(
   model: Model,
   { page, where, idColumn = 'id', ctx, info, typeName = model, ...sorted }: PageOptions<Model>,
 ): Promise<Connection<PrismaTypes[Model]['Shape']>> {
-  const ids = page.places.map(({ id }) => id);
+  const ids = page.rowKeys.map(({ id }) => id);
   const rows = await readSelected(model, { AND: [where, { [idColumn]: { in: ids } }] }, { ctx, info, typeName });
   return sortedConnection(rows, page, { ...sorted, idOf: (row) => Number(Reflect.get(row, idColumn)) });
 }
@@ -181,24 +196,24 @@ export function sortedConnection<Row>(
  *
  * @param rowAt Returns the row with this sort key and id; undefined if it was deleted after its sort key was read.
  */
-export function connectionOf<P extends Place, Row>(
-  { places, more }: SortedPage<P>,
-  rowAt: (place: P) => Row | undefined,
+export function connectionOf<P extends RowKey, Row>(
+  { rowKeys, more }: SortedPage<P>,
+  rowAt: (rowKey: P) => Row | undefined,
   sorted: Sorted,
 ): Uncounted<Row> {
-  const edges = places.flatMap((place) => {
-    const node = rowAt(place);
-    return node === undefined ? [] : [new Edge(node, () => cursorOf(sorted, place))];
+  const edges = rowKeys.flatMap((rowKey) => {
+    const node = rowAt(rowKey);
+    return node === undefined ? [] : [new Edge(node, () => cursorOf(sorted, rowKey))];
   });
   return paged(edges, more, sorted.args);
 }
 
 const wordOf = ({ list, orderBy: { field } }: Sorted): string => `${list} by ${field}`;
 
-const cursorOf = (sorted: Sorted, { key, id }: Place): string => formatCursor(wordOf(sorted), key, id);
+const cursorOf = (sorted: Sorted, { key, id }: RowKey): string => formatCursor(wordOf(sorted), key, id);
 
 /** Returns the sort key and id in the cursor of the argument `after` or `before`. Undefined if the argument is absent. */
-function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefined {
+function rowKeyInCursor(sorted: Sorted, name: 'after' | 'before'): RowKey | undefined {
   const cursor = sorted.args[name];
   if (cursor == null) return undefined;
   const [word, key, id] = readCursor(cursor);
@@ -208,7 +223,10 @@ function placeInCursor(sorted: Sorted, name: 'after' | 'before'): Place | undefi
   throw notOfList(name, isOfField ? ' in this sort order' : '');
 }
 
-/** Maximum length of a sort key, in characters. Longer than all names that the service stores. */
+/**
+ * Maximum length of a sort key in a cursor, in UTF-16 code units. Cursors with longer keys are refused with `ValidationError`.
+ * All names that the service stores are shorter.
+ */
 const MAX_KEY_LENGTH = 1_000;
 
 /** Returns whether a value can be a sort key that the database accepts. Clients can tamper with cursors. */

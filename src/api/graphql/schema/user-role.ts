@@ -4,7 +4,7 @@ import { builder } from './builder.ts';
 export const UserRole = builder.enumType('UserRole', {
   description: 'Role of a user. Each role includes the rights of the roles after it.',
   values: {
-    OWNER: { value: OWNER, description: 'Can do everything, including billing and managing other owners.' },
+    OWNER: { value: OWNER, description: 'Can do everything, including to manage other owners.' },
     ADMINISTRATOR: {
       value: ADMINISTRATOR,
       description: 'Can manage users, channels and most settings of the organization.',

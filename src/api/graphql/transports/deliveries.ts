@@ -12,8 +12,8 @@ import type { EventReader } from '../schema/reader-values.ts';
 const NO_COST = { requested: 0, limit: 0, charged: 0 };
 
 /**
- * Maximum total size, in bytes, of the results that are prepared for one client before they are sent. Only the last prepared
- * result can exceed this total.
+ * Total size, in bytes, of the results that are prepared for one client before they are sent. As soon as the total exceeds it,
+ * no further result is prepared until these are sent.
  */
 const MAX_HELD_BYTES = 1024 * 1024;
 
@@ -24,15 +24,15 @@ interface Execution {
 }
 
 /**
- * Maximum number of times that the state of a reader is loaded for one event. The first load contains the effect of the event,
- * unless the log tail was replaced during the load.
+ * Maximum number of times that the state of a reader is loaded for one event. If the state still lacks the effect of the event,
+ * the delivery fails. The first load contains the effect, unless the log tail was replaced during the load.
  */
 const MAX_LOADS = 3;
 
 /**
- * The execution results that one subscribed client receives for events. If the event projections contain all fields that the
- * operation selects, all recipients of an event share one result, in which only the values of reader fields differ. Otherwise
- * the result is computed for this client alone.
+ * The execution results that one subscribed client receives for events. If the event projections (the fields that an event
+ * alone provides) contain all fields that the operation selects, all recipients of an event share one result, in which only the
+ * values of reader fields differ. Otherwise the result is computed for this client alone.
  */
 export class Deliveries {
   readonly #operation: EventOperation;
@@ -72,7 +72,8 @@ export class Deliveries {
    * current rights of the user. Stops when the results exceed `MAX_HELD_BYTES`.
    *
    * @returns Number of events at the start of `pieces` whose results are available: at least one.
-   * @throws RequestTimeoutError if the database is unavailable, or an error of `viewerAsOfNow` if the user can no longer
+   * @throws RequestTimeoutError if the database is unavailable.
+   * @throws InvalidApiKeyError, UnauthorizedError, OrganizationDeactivatedError, UserDeactivatedError if the user can no longer
    *   authenticate.
    */
   async prepare(pieces: readonly EventPiece[]): Promise<number> {

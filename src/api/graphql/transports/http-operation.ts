@@ -23,7 +23,10 @@ import { browserOf } from '../loading/context.ts';
 import { presentError } from '../schema/errors.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
-/** Maximum size of a JSON body, in bytes: several times the longest texts that a mutation accepts. */
+/**
+ * Maximum size of a JSON body, in bytes: several times the longest texts that a mutation accepts. Longer bodies are refused
+ * with `BodyTooLargeError`.
+ */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 interface Parts extends DocumentSources {
@@ -43,8 +46,9 @@ export interface HttpOutcome {
 }
 
 /**
- * Executes the operation of a POST or GET request. Reads the request, authenticates and counts its sender, then validates and
- * executes the operation. Sets the headers of the response, except those of its body. Never rejects: each error is an outcome.
+ * Executes the operation of a POST or GET request. Reads the request, authenticates its sender, counts it towards the sender's
+ * rate limit, then validates and executes the operation. Sets the headers of the response, except those of its body. Never
+ * rejects: errors are returned as outcomes.
  */
 export async function executeRequest(
   parts: Parts,
@@ -70,7 +74,8 @@ export async function executeRequest(
 }
 
 /**
- * Reads a request. The sender is authenticated and counted after the body has arrived and before it is parsed.
+ * Reads a request. After the body has arrived, and before it is parsed, the sender is authenticated and the request is counted
+ * towards the sender's rate limit.
  *
  * @throws ChatError if the sender is refused or the request cannot be parsed.
  */
@@ -100,8 +105,9 @@ async function execute(
   const request = response.req;
   requireKind(document, operationName, response);
   const cost = documents.cost(document, operationName, variables);
+  const scopes = () => documents.scopes(document, operationName);
   const keyHeader = request.headers['idempotency-key'];
-  const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
+  const context = await beginOperation(app, sender, { cost, scopes, document, extensions, keyHeader });
   return executeOperation({
     ...{ schema, document, contextValue: { ...context, browser: browserOf(request, response) } },
     operationName: operationName ?? null,

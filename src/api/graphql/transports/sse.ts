@@ -94,7 +94,7 @@ export function createEventStreamTransport(app: App, parts: GraphQLParts) {
   };
 }
 
-/** Executes an operation whose sender was authenticated and counted, and sends its results. */
+/** Executes an operation that `admit` has accepted, and sends its results. */
 async function serve(
   app: App,
   parts: GraphQLParts,
@@ -112,8 +112,9 @@ async function serve(
     return refuse(response, [badRequest('A mutation must be sent by POST')], 405);
   }
   const cost = documents.cost(document, operationName, variables);
+  const scopes = () => documents.scopes(document, operationName);
   const keyHeader = request.headers['idempotency-key'];
-  const begun = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
+  const begun = await beginOperation(app, sender, { cost, scopes, document, extensions, keyHeader });
   const context = { ...begun, browser: browserOf(request, response) };
   if (operation?.operation !== 'subscription') {
     const run = { schema, document, operationName, variableValues: variables, contextValue: context };

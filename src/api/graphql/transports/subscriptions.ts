@@ -29,12 +29,14 @@ export interface Subscription {
 }
 
 /**
- * Maximum number of cached operations that subscriptions share. A front end has a few dozen documents. Only clients that write
- * ids into documents, instead of variables, need more.
+ * Maximum number of cached operations that subscriptions share. Beyond it, the operation used least recently is dropped from
+ * the cache. A front end has a few dozen documents. Only clients that write ids into documents, instead of variables, need
+ * more.
  */
 const MAX_SHARED = 1_000;
 /**
- * Maximum memory use of shared operations, in bytes. The maximum is lower for a process with a heap of less than a gigabyte.
+ * Maximum memory use of the cached operations that subscriptions share, in bytes. Beyond it, the operation used least recently
+ * is dropped from the cache. The maximum is lower for a process with a heap of less than a gigabyte.
  */
 const MAX_SHARED_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 /**
@@ -130,7 +132,10 @@ function usesOf(document: DocumentNode): Map<string, number> {
  * its position.
  */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** Maximum outbound backlog of a stream, in bytes, while the total backlog of all the user's clients is too large. */
+/**
+ * Maximum outbound backlog of a stream, in bytes, while the total backlog of all the user's clients is too large. If the
+ * backlog is larger, the client is disconnected, and later resumes at its position.
+ */
 const FAIR_UNREAD_BYTES = 512 * 1024;
 
 /** Returns whether a stream with this outbound backlog must be disconnected. */

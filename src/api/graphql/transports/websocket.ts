@@ -7,7 +7,13 @@ import { type App, chargedAccountOf, type RequestCtx } from '../../../access/con
 import { UnauthorizedError } from '../../../access/errors.ts';
 import { type ShownSession, signIn } from '../../../access/sign-in.ts';
 import type { EventStream } from '../../../events/stream.ts';
-import { BadRequestError, ChatError, RateLimitHitError, type RequestTimeoutError } from '../../../platform/errors.ts';
+import {
+  BadRequestError,
+  ChatError,
+  OrganizationMovedError,
+  RateLimitHitError,
+  RequestTimeoutError,
+} from '../../../platform/errors.ts';
 import { observeRefusal } from '../../../platform/metrics.ts';
 import { currentRequest, type RequestNote, tookMs } from '../../../platform/request-note.ts';
 import { answerBare } from '../../bare-answer.ts';
@@ -29,8 +35,8 @@ const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, 
 const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
 /**
- * Maximum number of queues in `positions`: ten times the number of queues that a user can have. Clients may also send positions
- * of ended queues. Even then, they reach the limit only after a long time.
+ * Maximum number of queues in `positions`: ten times the number of queues that a user can have. More are refused with
+ * `BadRequestError`. Clients may also send positions of ended queues. Even then, they reach the limit only after a long time.
  */
 const MAX_POSITIONS = 1_000;
 /**
@@ -152,9 +158,10 @@ async function connect(app: App, places: SocketLimits, { connectionParams, extra
     return true;
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
-    // The protocol would close the socket with 4403, the code for clients without access. A rate-limited client should
-    // reconnect later, so the socket is closed here first, with another code.
-    if (error instanceof RateLimitHitError) dismiss(extra.socket, TRY_AGAIN, error.message);
+    // The protocol would close the socket with 4403, the code for clients without access. A client that is refused only for a
+    // while should reconnect later, so the socket is closed here first, with another code.
+    if (error instanceof RateLimitHitError || error instanceof RequestTimeoutError)
+      dismiss(extra.socket, TRY_AGAIN, error.message);
     // A malformed position is refused. If it were ignored, the client would receive events twice without knowing the reason.
     else if (error instanceof BadRequestError) dismiss(extra.socket, CloseCode.BadRequest, error.message);
     return false;
@@ -180,7 +187,8 @@ async function prepare(
     const operationName = payload.operationName ?? undefined;
     const variables = payload.variables ?? {};
     const cost = documents.cost(document, operationName, variables);
-    const request = await beginOperation(app, sender, { cost, document, extensions: payload.extensions });
+    const scopes = () => documents.scopes(document, operationName);
+    const request = await beginOperation(app, sender, { cost, scopes, document, extensions: payload.extensions });
     const args = { schema, document, operationName, variableValues: variables };
     if (getOperationAST(document, operationName)?.operation !== 'subscription') {
       return { ...args, contextValue: request };
@@ -193,6 +201,8 @@ async function prepare(
     if (state.isInSession && error instanceof UnauthorizedError) {
       dismiss(ctx.extra.socket, CloseCode.Forbidden, 'Forbidden');
     }
+    // The client reconnects, through the proxy, to a node of the other database.
+    if (error instanceof OrganizationMovedError) dismiss(ctx.extra.socket, TRY_AGAIN, error.message);
     return [presentError(error, app.log)];
   }
 }

@@ -74,8 +74,8 @@ interface Source {
 }
 
 /**
- * Maximum number of fields in a plan: several times the number that front ends select. A short document can exceed the maximum
- * by spreading a fragment repeatedly.
+ * Maximum number of fields in a plan: several times the number that front ends select. graphql-js executes queries with more
+ * fields. A short document can exceed the maximum by spreading a fragment repeatedly.
  */
 export const MAX_PLANNED = 5_000;
 

@@ -37,14 +37,14 @@ interface Prepared {
 }
 
 /**
- * Maximum number of variables in `@skip` and `@include`. With more variables, a plan is reused too rarely to be worth
- * compiling.
+ * Maximum number of variables in `@skip` and `@include`. graphql-js executes queries with more of them: a plan would be reused
+ * too rarely to be worth compiling.
  */
 const MAX_SWITCHES = 6;
 
 /**
- * Maximum memory use of the cached plans of all documents, with their documents, in bytes. The maximum is lower for a process
- * with a heap of less than a gigabyte.
+ * Maximum memory use of the cached plans of all documents, with their documents, in bytes. Beyond it, the plan used least
+ * recently is dropped. The maximum is lower for a process with a heap of less than a gigabyte.
  */
 export const MAX_KEPT_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
 /** Average memory use of a field of a plan, in bytes. Measured: 376 to 392. */
