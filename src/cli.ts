@@ -51,28 +51,34 @@ function addCommand(
       group.commands.find((known) => known.name() === word) ?? group.command(word).description(`${word} commands`);
   }
   const command = group.command(name).description(operation.summary).option('--json', 'print JSON');
-  const paths: string[] = [];
+  const positions: { readonly arg: string; readonly isPath: boolean }[] = [];
   for (const [arg, type] of Object.entries(operation.args.shape) as [string, z.ZodType][]) {
-    if (type.meta()?.['isPath'] !== true) {
+    const { isPath = false, isArgument = isPath } = (type.meta() ?? {}) as { isPath?: boolean; isArgument?: boolean };
+    if (!isArgument) {
       command.addOption(optionOf(arg, type));
       continue;
     }
     command.argument(`<${arg}>`, type.description);
-    paths.push(arg);
+    positions.push({ arg, isPath });
   }
   command.action((...given: unknown[]) => {
-    const { json, ...options } = given[paths.length] as { json?: boolean };
-    const positional = Object.fromEntries(paths.map((arg, i) => [arg, resolve(startFolder(), String(given[i]))]));
+    const { json, ...options } = given[positions.length] as { json?: boolean };
+    const positional = Object.fromEntries(
+      positions.map(({ arg, isPath }, i) => [
+        arg,
+        isPath ? resolve(startFolder(), String(given[i])) : String(given[i]),
+      ]),
+    );
     return act(json, (config) => perform(config, withSecretsRead({ ...options, ...positional })));
   });
 }
 
 /**
- * Reads a password, or a connection string with a password, from standard input if its option is "-". A password in the command
- * line itself would be visible to every user of the machine.
+ * Reads a password, a secret, or a connection string with a password, from standard input if its option is "-". A password in
+ * the command line itself would be visible to every user of the machine.
  */
 function withSecretsRead(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const isRead = ([name, value]: [string, unknown]) => /(^to|password)$/i.test(name) && value === '-';
+  const isRead = ([name, value]: [string, unknown]) => /(^to|password|secret)$/i.test(name) && value === '-';
   const read = Object.entries(args).filter(isRead);
   if (read.length === 0) return args;
   const secret = readFileSync(0, 'utf8').replace(/\r?\n$/, '');

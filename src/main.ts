@@ -13,7 +13,10 @@ import { serve } from './server/serve.ts';
 import { startApp } from './server/start.ts';
 import { outliveStrayRejections } from './server/stray-rejections.ts';
 
-/** Maximum time to stop, in milliseconds. Service managers wait at least this long before they kill a process. */
+/**
+ * Maximum time to stop, in milliseconds. Afterwards, the process exits with code 1, even if requests are unfinished. Service
+ * managers wait at least this long before they kill a process.
+ */
 const STOP_WITHIN_MS = 5_000;
 
 // Without this listener, a write error on standard output or standard error would end the process. The log counts the lines

@@ -8,10 +8,16 @@ import type { Config } from '../platform/config.ts';
 import { readMigrations } from '../platform/db/migrate.ts';
 import { isSameSecret, type KeyVault } from '../platform/key-vault.ts';
 import { metrics } from '../platform/metrics.ts';
+import { objectStoreOf, StoreRefusedError } from '../platform/object-store.ts';
+import { pingScanner } from '../platform/virus-scanner.ts';
+import { lookAtOrganizations } from './organization-metrics.ts';
 import { lookAtService } from './service-metrics.ts';
 
-/** Timeout of database queries, in milliseconds. It is shorter than the timeouts of load balancers for /readyz. */
-const DATABASE_PATIENCE_MS = 2_000;
+/**
+ * Timeout of database queries, and of the checks of file store and virus scanner, in milliseconds. It is shorter than the timeouts
+ * of load balancers for /readyz.
+ */
+const PATIENCE_MS = 2_000;
 
 const HEADERS = {
   'Content-Type': 'text/plain; charset=utf-8',
@@ -22,8 +28,11 @@ const HEADERS = {
 /** Response header of /healthz that identifies the deployment to which the node belongs. */
 export const DEPLOYMENT_HEADER = 'X-Deployment';
 
-/** Returns an id of the deployment. It is equal on all nodes with the same SECRET_KEY, but does not reveal the key. */
-export const deploymentOf = (keys: KeyVault): string => keys.token('deployment').slice(0, 16);
+/**
+ * Returns the ids of the deployment, that of this node first. An id is equal on all nodes with the same SECRET_KEY, but does not
+ * reveal the key. During a change of the key, other nodes can have the id by SECRET_KEY_PREVIOUS.
+ */
+export const deploymentsOf = (keys: KeyVault): string[] => keys.tokens('deployment').map((token) => token.slice(0, 16));
 
 /**
  * Adds the routes for operators: /healthz (the process is running) and /readyz (it can serve requests). Also adds /metrics
@@ -33,11 +42,14 @@ export const deploymentOf = (keys: KeyVault): string => keys.token('deployment')
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
   const missingParts = shared(() => missingForService(app, migrations));
-  const alive = { ...HEADERS, [DEPLOYMENT_HEADER]: deploymentOf(app.keys) };
+  const impairedParts = shared(() => impairedOf(app));
+  const alive = { ...HEADERS, [DEPLOYMENT_HEADER]: deploymentsOf(app.keys)[0] ?? '' };
   web.get('/healthz', () => new Response('ok\n', { headers: alive }));
   web.get('/readyz', async () => {
     const missing = await missingParts();
-    const text = missing.length === 0 ? 'ready\n' : missing.map((part) => `not ready: ${part}\n`).join('');
+    const impaired = missing.length === 0 ? await impairedParts() : [];
+    const ready = ['ready\n', ...impaired.map((part) => `impaired: ${part}\n`)].join('');
+    const text = missing.length === 0 ? ready : missing.map((part) => `not ready: ${part}\n`).join('');
     return new Response(text, { status: missing.length === 0 ? 200 : 503, headers: HEADERS });
   });
   if (servesMetrics(app.config)) addMetrics(web, app, { countsRequests: true });
@@ -72,7 +84,7 @@ function addMetrics(web: Web, app: App, { countsRequests }: { readonly countsReq
     if (token !== undefined && !hasToken) {
       return new Response('Unauthorized\n', { status: 401, headers: { ...HEADERS, 'WWW-Authenticate': 'Bearer' } });
     }
-    await inTime(lookAtService(app)).catch(() => {});
+    await inTime(Promise.all([lookAtService(app), lookAtOrganizations(app)])).catch(() => {});
     return new Response(await metrics.metrics(), { headers: { ...HEADERS, 'Content-Type': metrics.contentType } });
   });
 }
@@ -103,6 +115,30 @@ async function missingForService(app: App, migrations: readonly string[]): Promi
   return missing;
 }
 
+/**
+ * Returns the parts that do not work, without which the node serves all other requests. A load balancer that excluded the node
+ * for them would end the service, because all nodes use the same file store and virus scanner.
+ */
+async function impairedOf({ config }: App): Promise<string[]> {
+  const store = objectStoreOf(config);
+  const { scanner } = config;
+  const problems = await Promise.all([
+    store === undefined ? undefined : problemOf('file store', store.probe()),
+    scanner === undefined ? undefined : problemOf('virus scanner', pingScanner(scanner)),
+  ]);
+  return problems.filter((problem) => problem !== undefined);
+}
+
+/** Returns the name of a part if its check fails, with the reason if it refuses the check. Otherwise undefined. */
+async function problemOf(name: string, check: Promise<void>): Promise<string | undefined> {
+  try {
+    await inTime(check);
+    return undefined;
+  } catch (error) {
+    return error instanceof StoreRefusedError ? `${name} (${error.reason})` : name;
+  }
+}
+
 async function appliedMigrations({ db }: App): Promise<string[]> {
   const rows = await db.$queryRaw<{ name: string }[]>`
     SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
@@ -111,6 +147,6 @@ async function appliedMigrations({ db }: App): Promise<string[]> {
 
 function inTime<T>(work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('The database did not reply in time')), DATABASE_PATIENCE_MS);
+  const timer = setTimeout(() => reject(new Error('No reply in time')), PATIENCE_MS);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }

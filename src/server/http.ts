@@ -2,7 +2,13 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from '../access/context.ts';
+import { addAuditLogExport } from '../administration/audit-log/export.ts';
 import { addEmailPages } from '../administration/email-changes/page.ts';
+import { addInvitationPage } from '../administration/invitations/page.ts';
+import { addNewOrganizationPage } from '../administration/new-organizations/page.ts';
+import { addPasswordPage } from '../administration/password-resets/page.ts';
+import { addSignUpPages } from '../administration/sign-up/page.ts';
+import { addSingleSignOn } from '../administration/single-sign-on/page.ts';
 import { answerBare, BARE_HEADERS, bareBody, retryAfterHeader } from '../api/bare-answer.ts';
 import { compressAnswer } from '../api/compression.ts';
 import { answersCors } from '../api/cors.ts';
@@ -12,7 +18,12 @@ import { warnOfProxy } from '../api/proxy-warning.ts';
 import type { Endpoint } from '../api/rest/endpoint.ts';
 import { addPageLimits } from '../api/rest/page-limits.ts';
 import { API_PREFIX, createRestApp } from '../api/rest/router.ts';
+import { isReceivingFile } from '../api/rest/upload.ts';
 import { headersOf, sessionTokenIn } from '../api/sessions.ts';
+import { addFiles, isFilePath } from '../messages/attachments/files.ts';
+import { addResumableUploads } from '../messages/attachments/resumable.ts';
+import { addExternalImages, isExternalImage } from '../messages/external-images/routes.ts';
+import { addUnsubscribePage } from '../messages/notifications/page.ts';
 import { addAvatars } from '../people/avatars/pictures.ts';
 import { addEmojiFiles } from '../people/emoji/files.ts';
 import { addCustomEmoji } from '../people/emoji/pictures.ts';
@@ -58,8 +69,8 @@ const TIMEOUTS = {
 /** Milliseconds after which a connection is closed if its client reads nothing of a response. */
 const SILENCE_MS = 120_000;
 /**
- * Maximum size of a request head, in bytes. It is larger than the 16 KiB of Node, because query strings can contain long lists
- * of ids.
+ * Maximum size of a request head, in bytes. A larger head is refused with status 431. The limit is larger than the 16 KiB of
+ * Node, because query strings can contain long lists of ids.
  */
 const MAX_HEADER_BYTES = 32 * 1024;
 
@@ -68,12 +79,23 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   const web = createRestApp(app, routes);
   // The health routes are added before the rate limits, because load balancers request them often.
   addHealth(web, app);
-  addPageLimits(web, app, isPreparedFile);
+  // Counts its requests by account, like the REST endpoints.
+  addResumableUploads(web, app);
+  addPageLimits(web, app, (path) => isPreparedFile(path) || isFilePath(path) || isExternalImage(path));
   addPages(web, app, demo);
+  addAuditLogExport(web, app);
   addEmailPages(web, app);
+  addUnsubscribePage(web, app);
+  addInvitationPage(web, app);
+  addPasswordPage(web, app);
+  addSignUpPages(web, app);
+  addNewOrganizationPage(web, app);
+  addSingleSignOn(web, app);
   addAvatars(web, app);
   addEmojiFiles(web);
   addCustomEmoji(web, app);
+  addFiles(web, app);
+  addExternalImages(web, app);
   web.onError((error, { env }) => {
     const expected = expectedError(error);
     if (expected !== undefined) {
@@ -267,6 +289,7 @@ function refuseRequest(): Response {
  * that takes too long.
  */
 function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isReceivingFile(socket)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
   else if (error.code === 'HPE_HEADER_OVERFLOW') {
     answerBare(socket, 431, `The request head is too large (limit: ${MAX_HEADER_BYTES} bytes)`);

@@ -167,7 +167,10 @@ async function bind(server: Server, place: ListenAddress): Promise<number> {
 const close = (server: Server): Promise<void> =>
   new Promise((resolve) => void Server.prototype.close.call(server, () => resolve()));
 
-/** Maximum number of turns of the event loop that `acceptWaiting` waits for. */
+/**
+ * Maximum number of turns of the event loop that `acceptWaiting` waits for. Afterwards it returns, even if connections are
+ * queued.
+ */
 const MAX_TURNS = 10;
 /** Milliseconds below which a turn of the event loop counts as short. After a short turn, hardly any connections are queued. */
 const SHORT_TURN_MS = 1;

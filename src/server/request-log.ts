@@ -4,7 +4,10 @@ import { answering, newRequest, type RequestNote, requestIdIn, tookMs } from '..
 import { traceContextIn } from '../platform/trace-context.ts';
 import { beginRequest, type RequestSpan } from '../platform/tracing.ts';
 
-/** Paths that monitoring systems request every few seconds. Requests for these paths are logged at level debug, and no spans. */
+/**
+ * Paths that monitoring systems request every few seconds. Requests for these paths are logged at level debug, and are not
+ * recorded as spans.
+ */
 const FOR_MACHINES = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**

@@ -5,7 +5,9 @@ import { createGraphQL } from '../api/graphql/transports/server.ts';
 import { createEventStreamTransport } from '../api/graphql/transports/sse.ts';
 import { createWebSocketTransport } from '../api/graphql/transports/websocket.ts';
 import { NO_CAPABILITIES } from '../events/view.ts';
+import { noteFilesPlace } from '../messages/attachments/place.ts';
 import { hostOf } from '../platform/hosts.ts';
+import { settleCookieId } from './cookie-id.ts';
 import type { DemoAccess, DemoOwner } from './demo/demo-access.ts';
 import { serveMetrics } from './health.ts';
 import { closeServer, createServer } from './http.ts';
@@ -48,13 +50,21 @@ export async function serve(
     counting,
     indexing,
     retention,
-  }: Pick<Running, 'app' | 'deliveries' | 'mail' | 'counting' | 'indexing' | 'retention'>,
+    attachments,
+    deciding,
+    pushing,
+    missedMail,
+    previewing,
+    auditing,
+  }: Omit<Running, 'sweeping' | 'endUpkeep' | 'migrated' | 'close'>,
   demo: DemoAccess | null,
 ): Promise<Served> {
   const { tracing } = app.config;
   // Imported only if spans are exported, because the packages take time and memory.
   const stopTracing =
     tracing === undefined ? undefined : (await import('../platform/tracing-export.ts')).startTracing(tracing, app.log);
+  app.config.cookieId = await settleCookieId(app);
+  await noteFilesPlace(app);
   const graphql = createGraphQL(app, {
     schema: buildSchema(),
     eventStream: (parts) => createEventStreamTransport(app, parts),
@@ -77,6 +87,12 @@ export async function serve(
   mail.start();
   counting.start();
   retention.start();
+  attachments.start();
+  deciding.start();
+  pushing.start();
+  missedMail.start();
+  previewing.start();
+  auditing.start();
   indexing.start();
   // The restart is announced in the background, so that its events do not delay requests.
   const announced = announceRestart(app).catch((err: unknown) => app.log.warn({ err }, 'restart events failed'));
@@ -94,7 +110,13 @@ export async function serve(
         mail.stop(),
         counting.stop(),
         indexing.stop(),
+        auditing.stop(),
         retention.stop(),
+        attachments.stop(),
+        deciding.stop(),
+        pushing.stop(),
+        missedMail.stop(),
+        previewing.stop(),
       ]);
       await sockets.close();
       await app.queues.stop();

@@ -1,25 +1,33 @@
 import type { Logger } from 'pino';
 import type { App } from '../access/context.ts';
 import { SharedState } from '../access/shared-state.ts';
+import { auditLogWorker } from '../administration/audit-log/retention.ts';
 import { renameInBots } from '../administration/bots/defaults.ts';
-import { whenAccessChanged, whenLeft, whenRenamed } from '../channels/hooks.ts';
+import { erasureWorker } from '../administration/organization-lifecycle/worker.ts';
+import { whenAccessChanged, whenChanged, whenLeft, whenRenamed, whenSubscribed } from '../channels/hooks.ts';
 import { openBus } from '../events/bus.ts';
 import type { LogContext } from '../events/context.ts';
 import { type EpochState, settleEpoch } from '../events/epoch.ts';
 import { EventHub } from '../events/hub.ts';
 import { QueueRegistry } from '../events/queue-registry.ts';
 import { startSweeping } from '../events/retention.ts';
+import { attachmentWorker } from '../messages/attachments/worker.ts';
+import { notifySubscribed, postChannelNotices } from '../messages/channel-notices.ts';
 import { readToTheEnd, readWhatIsLeft } from '../messages/flags/channel-marks.ts';
 import { countWorker } from '../messages/flags/count-worker.ts';
 import { removeUnreadableStars } from '../messages/flags/unreadable-stars.ts';
+import { LinkPreviewWorker } from '../messages/link-previews/worker.ts';
 import { indexWorker } from '../messages/narrow/index-worker.ts';
+import { decisionWorker } from '../messages/notifications/decision-worker.ts';
+import { currentMissedMail, emailWorker } from '../messages/notifications/email-worker.ts';
+import { PushWorker } from '../messages/notifications/push-worker.ts';
 import { RetentionWorker } from '../messages/retention/worker.ts';
 import { DeliveryWorker } from '../messages/scheduled/worker.ts';
 import { signAvatarsWith } from '../people/avatar-signature.ts';
 import { AccountLimiter } from '../platform/account-limiter.ts';
 import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
-import { type Database, openDatabase } from '../platform/db/client.ts';
+import { openDatabase } from '../platform/db/client.ts';
 import { isDiskFull } from '../platform/db/errors.ts';
 import { migrate, requireMigrated } from '../platform/db/migrate.ts';
 import { requireRights, requireUsableSettings } from '../platform/db/rights.ts';
@@ -48,6 +56,18 @@ export interface Running {
   readonly indexing: PeriodicWorker;
   /** Worker that deletes messages after their retention period. It must be started. */
   readonly retention: RetentionWorker;
+  /** Worker that deletes uploaded files without links to them. It must be started. */
+  readonly attachments: PeriodicWorker;
+  /** Worker that decides notifications. It must be started. */
+  readonly deciding: PeriodicWorker;
+  /** Worker that writes emails about missed messages. It must be started. */
+  readonly missedMail: PeriodicWorker;
+  /** Worker that sends push notifications. It must be started. */
+  readonly pushing: PushWorker;
+  /** Worker that reads linked web pages. It must be started. */
+  readonly previewing: LinkPreviewWorker;
+  /** Worker that deletes old entries of the audit log. It must be started. */
+  readonly auditing: PeriodicWorker;
   /** Worker that prunes the event log. It is already started. */
   readonly sweeping: { stop(): Promise<void> };
   /** Stops the maintenance of tables, which runs for the embedded database. */
@@ -68,12 +88,6 @@ export interface Overrides {
    * If true, the database is not migrated, and the start fails if its migrations differ from the migrations of this version.
    */
   readonly changesNoTables?: boolean;
-}
-
-/** Returns the names of the database and of the schema of the tables, as the database server reports them. */
-async function databaseNames({ db, schema }: Database): Promise<readonly [string, string]> {
-  const [row] = await db.$queryRaw<{ name: string }[]>`SELECT current_database()::text AS name`;
-  return [row?.name ?? '', schema() ?? 'public'];
 }
 
 /**
@@ -106,10 +120,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await requireUnsealed(database);
     if (overrides.changesNoTables === true) await requireMigrated(database);
     const migrated = overrides.changesNoTables === true ? [] : await migrate(config, database);
-    if (config.databaseUrl !== undefined) {
-      await requireRights(database);
-      config.databaseNames = await databaseNames(database);
-    }
+    if (config.databaseUrl !== undefined) await requireRights(database);
     const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
     const epoch = await settleEpoch(base);
     return { ...compose(base, keys, epoch), migrated };
@@ -122,6 +133,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Running, 'migrated'> {
   const { config, database, log } = base;
   whenRenamed(renameInBots);
+  whenChanged(postChannelNotices);
+  whenSubscribed(notifySubscribed);
   whenLeft(READ_WHAT_WAS_LEFT);
   whenAccessChanged(removeUnreadableStars);
   database.onError((err) => {
@@ -153,21 +166,30 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     },
   };
   const deliveries = new DeliveryWorker(app);
-  const mail = new MailWorker(base);
+  const mail = new MailWorker(base, (claimed) => currentMissedMail(app, claimed));
   const counting = countWorker(base);
   const indexing = indexWorker(base);
   const retention = new RetentionWorker(app);
+  const attachments = attachmentWorker(app);
+  const auditing = auditLogWorker(base);
+  const pushing = new PushWorker(app);
+  const missedMail = emailWorker(app);
+  const deciding = decisionWorker(app, () => void pushing.deliverDue());
+  const previewing = new LinkPreviewWorker(app);
   const resealing = resealWorker(app);
+  const erasing = erasureWorker(app);
   app.hub.start({
     onEffect(_organizationId, effect) {
       if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
     },
     onCutOff: () => app.queues.cutOff(),
+    onAway: (organizationIds) => app.queues.leave(organizationIds),
     onEpoch: () => app.queues.endEpoch(),
   });
   app.queues.start();
   const sweeping = startSweeping(app);
   const endUpkeep = startUpkeep(database, log);
+  erasing.start();
   if (config.previousSecretKey !== undefined) resealing.start();
   return {
     app,
@@ -176,6 +198,12 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     counting,
     indexing,
     retention,
+    attachments,
+    deciding,
+    pushing,
+    missedMail,
+    previewing,
+    auditing,
     sweeping,
     endUpkeep,
     async close() {
@@ -187,7 +215,14 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
         counting.stop(),
         indexing.stop(),
         retention.stop(),
+        attachments.stop(),
+        deciding.stop(),
+        pushing.stop(),
+        missedMail.stop(),
+        previewing.stop(),
+        auditing.stop(),
         resealing.stop(),
+        erasing.stop(),
       ]);
       await app.queues.stop();
       app.hub.stop();

@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readAccount } from '../../access/accounts.ts';
 import type { App } from '../../access/context.ts';
+import { clientName } from '../../access/sign-in.ts';
 import { beginSession } from '../../administration/sessions/service.ts';
+import { PasswordAuthDisabledError } from '../../administration/sign-in/errors.ts';
+import { secondStepOf } from '../../administration/sign-in/second-step.ts';
 import { CsrfFailedError, requireOwnPage } from '../../api/cross-site.ts';
 import { readForm } from '../../api/rest/form.ts';
 import type { Web } from '../../api/rest/router.ts';
@@ -60,6 +63,7 @@ function shownPerson(user: User): DemoPerson {
  *
  * @throws CsrfFailedError if the browser did not open the start URL, or a page of another site sent the request.
  * @throws NotFoundError if no active person of the demo has the requested id.
+ * @throws PasswordAuthDisabledError if the person has or must have a second factor.
  */
 async function begin(
   app: App,
@@ -79,6 +83,8 @@ async function begin(
   const caller = new Caller(incoming, app.config.trustedProxies);
   const setCookie = (cookie: string) => void outgoing.appendHeader('set-cookie', cookie);
   const account = await readAccount(app.db, person.organizationId, person.id);
-  await beginSession({ app, work: app.work, caller }, account, { header, setCookie });
+  if ((await secondStepOf(app, account)) !== undefined) throw new PasswordAuthDisabledError();
+  const name = clientName(incoming.headers['user-agent']);
+  await beginSession({ app, work: app.work, caller, clientName: name }, account, { header, setCookie });
   return new Response(null, { status: 204, headers: HEADERS });
 }

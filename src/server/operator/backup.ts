@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { App } from '../../access/context.ts';
 import type { Config } from '../../platform/config.ts';
-import { type BackupFacts, restoreBackup, writeBackup } from '../../platform/db/embedded-backup.ts';
+import { type BackupSummary, restoreBackup, writeBackup } from '../../platform/db/embedded-backup.ts';
 import { lockDataDirectory } from '../../platform/db/lock.ts';
 import { DATABASE_FOLDER, keepPrivate } from '../../platform/db/private-files.ts';
 import { ConflictError } from '../../platform/errors.ts';
@@ -19,15 +19,15 @@ const ON_POSTGRESQL =
 export async function createBackup(
   { config, database, now }: App,
   file: string,
-): Promise<BackupFacts & { readonly secret_key: string }> {
+): Promise<BackupSummary & { readonly secret_key: string }> {
   if (database.kind !== 'embedded') throw new ConflictError(ON_POSTGRESQL);
   const folder = join(config.dataDir, DATABASE_FOLDER);
   const key = join(config.dataDir, SECRET_KEY);
   // If SECRET_KEY is set, the file contains no key or a former one.
   const hasKey = config.secretKey === undefined && existsSync(key);
   const others = hasKey ? { [SECRET_KEY]: key } : {};
-  const facts = await database.session((run) => writeBackup(run, { folder, others, file, now: now() }));
-  return { ...facts, secret_key: hasKey ? 'included' : 'not included: keep SECRET_KEY' };
+  const summary = await database.session((run) => writeBackup(run, { folder, others, file, now: now() }));
+  return { ...summary, secret_key: hasKey ? 'included' : 'not included: keep SECRET_KEY' };
 }
 
 const SECRET_KEY = 'secret-key';
@@ -39,15 +39,15 @@ const SECRET_KEY = 'secret-key';
  * @throws ConflictError if the service uses PostgreSQL.
  * @throws BackupError if the backup is damaged, or if it would overwrite something.
  */
-export function restoreDataDirectory(config: Config, file: string): BackupFacts & { readonly next: string } {
+export function restoreDataDirectory(config: Config, file: string): BackupSummary & { readonly next: string } {
   if (config.databaseUrl !== undefined) throw new ConflictError(ON_POSTGRESQL);
   keepPrivate(config.dataDir);
   const lock = lockDataDirectory(config.dataDir);
   try {
-    const facts = restoreBackup(file, join(config.dataDir, DATABASE_FOLDER));
+    const summary = restoreBackup(file, join(config.dataDir, DATABASE_FOLDER));
     const key = existsSync(join(config.dataDir, SECRET_KEY)) ? '' : ' and the SECRET_KEY of that time';
     return {
-      ...facts,
+      ...summary,
       next: `Start the service with DATA_DIR=${resolve(config.dataDir)}${key}. All clients register again.`,
     };
   } finally {

@@ -26,7 +26,10 @@ export class CommandFailedError extends Error {
   override name = 'CommandFailedError';
 }
 
-/** Maximum size of the path of a Unix socket in bytes, including the terminating zero byte. */
+/**
+ * Maximum size of the path of a Unix socket in bytes, including the terminating zero byte. The operating system refuses longer
+ * paths.
+ */
 const MAX_PATH_BYTES = 104;
 
 /**
@@ -45,7 +48,7 @@ function socketPath(dataDir: string): string | undefined {
  * process can open the embedded database, so the command line accesses the database through this socket.
  *
  * With PostgreSQL, several servers can share a data directory. Only the first of them accepts commands. On the other servers,
- * this function does nothing.
+ * and if the path of DATA_DIR is too long for a socket, commands are not accepted.
  */
 export async function openControl(app: App): Promise<{ close(): void }> {
   const { dataDir } = app.config;
@@ -114,7 +117,8 @@ async function answer(app: App, line: string): Promise<Reply> {
 /**
  * Executes a command, and returns its result.
  *
- * @throws NotFoundError for an unknown name, ValidationError for invalid arguments, and the errors of the command.
+ * @throws NotFoundError if no command has this name.
+ * @throws ValidationError if the arguments are invalid. Any other error is one that the command itself throws.
  */
 export function runCommand(app: App, name: string, args: unknown): Promise<object> {
   const command = commands.find((known) => known.name === name);

@@ -6,10 +6,9 @@ import { beginEpoch, readEpoch } from '../../events/epoch.ts';
 import { judge } from '../../events/epoch-rules.ts';
 import type { Config } from '../../platform/config.ts';
 import { ADVISORY_LOCKS } from '../../platform/db/advisory-lock.ts';
-import { type Database, openDatabase, type RunSql } from '../../platform/db/client.ts';
+import type { RunSql } from '../../platform/db/client.ts';
 import { migrate, requireMigrated } from '../../platform/db/migrate.ts';
-import { requireRights, requireUsableSettings } from '../../platform/db/rights.ts';
-import { askedDatabase, askedSchema } from '../../platform/db/schema.ts';
+import { NoRightsError, requireRights, requireUsableSettings } from '../../platform/db/rights.ts';
 import { permitEvents, readSeal, removeSeal, sealMessage, writeSeal } from '../../platform/db/seal.ts';
 import { requireSessions } from '../../platform/db/sessions.ts';
 import {
@@ -21,29 +20,20 @@ import {
   type Table,
   withoutRules,
 } from '../../platform/db/table-copy.ts';
-import { ConflictError, ValidationError } from '../../platform/errors.ts';
+import { ConflictError } from '../../platform/errors.ts';
 import { openLog } from '../../platform/log.ts';
+import { moveCookieId, renewCookieId } from '../cookie-id.ts';
+import { type Report, requireConnectionString, requireDifferent, type Side, withSide } from './sides.ts';
 
-/** Receives lines of text that show the operator the progress of a copy. */
-export type Report = (line: string) => void;
-
-/** Minimum interval between two lines about one table, in milliseconds. */
+/** Minimum interval between two lines about one table, in milliseconds. Lines in between are omitted. */
 const REPORT_MS = 1_000;
 /**
- * Maximum time in which the sessions of a stopped node end, and time without a session after which no node runs, in
- * milliseconds. A node that is cut off connects again within this time.
+ * `END_MS`: time in which the sessions of a stopped node end, in milliseconds. If sessions remain afterwards, the copy is
+ * refused with ConflictError. `QUIET_MS`: time without any session, in milliseconds, after which no node is running. A running
+ * node that lost its connection connects again within this time.
  */
 const [END_MS, QUIET_MS] = [5_000, 1_500];
 const LOOK_AGAIN_MS = 250;
-
-/** A database of a copy, and a session with it. */
-interface Side {
-  readonly config: Config;
-  readonly database: Database;
-  readonly run: RunSql;
-  /** The database, for the operator: without credentials. */
-  readonly place: string;
-}
 
 /** The result of `copyDatabase`. */
 export interface Copied {
@@ -63,14 +53,10 @@ export interface Copied {
  * @throws DataDirectoryInUseError, ConflictError if a server uses one of the databases, if the target contains data, or if the
  *   data was copied to another database before.
  * @throws IncompatibleDatabaseError if one of the databases is of another version.
+ * @throws NoRightsError if the role of one of the databases does not own the tables.
  */
 export async function copyDatabase(config: Config, to: string, report: Report): Promise<Copied> {
-  if (!/^postgres(ql)?:\/\//.test(to) || !URL.canParse(to)) {
-    throw new ValidationError(
-      'to: give a connection string that begins with postgresql://, with special characters of the password percent-encoded',
-      { parameter: 'to' },
-    );
-  }
+  requireConnectionString(to);
   // PostgreSQL lists the sessions of this command under this name. It truncates names to 63 bytes.
   const name = `copy-${randomBytes(6).toString('hex')}`;
   const { databaseUrl: from } = config;
@@ -78,11 +64,11 @@ export async function copyDatabase(config: Config, to: string, report: Report): 
     await requireMigrated(source.database);
     const seal = await readSeal(source.run);
     if (seal?.state === 'incomplete') throw new ConflictError(sealMessage(seal));
+    await requireOwner(source, 'the copy seals them');
     await requireUnused(source, name);
     return withSide({ ...config, databaseUrl: named(to, name) }, async (target) => {
-      if (await isSameDatabase(source, target))
-        throw new ConflictError('The source and the target are the same database.');
-      await prepareTarget(target, name, seal?.copyId);
+      await requireDifferent(source, target);
+      await prepareTarget(target, { name, copyId: seal?.copyId, report });
       if (seal === null) await copyAll(source, target, report);
       else if ((await readSeal(target.run)) === null) throw new ConflictError(sealMessage(seal));
       return finish(source, target);
@@ -90,38 +76,29 @@ export async function copyDatabase(config: Config, to: string, report: Report): 
   });
 }
 
-async function withSide<T>(config: Config, work: (side: Side) => Promise<T>): Promise<T> {
-  const database = await openDatabase(config);
-  try {
-    // The ORM has the best error message if the database cannot be reached.
-    await database.db.$queryRaw`SELECT 1`;
-    return await database.session((run) => work({ config, database, run, place: placeOf(config) }));
-  } finally {
-    await database.close();
-  }
-}
-
-/** Returns whether both sides are the same database of the same server. */
-async function isSameDatabase(source: Side, target: Side): Promise<boolean> {
-  if (source.database.kind === 'embedded') return false;
-  const identity = `SELECT pg_postmaster_start_time()::text || ' ' || d.oid AS id, inet_server_port() AS port FROM pg_database d
-    WHERE d.datname = current_database()`;
-  const [[one], [other]] = [await source.run(identity), await target.run(identity)];
-  const isSameSchema = source.database.schema() === target.database.schema();
-  return isSameSchema && JSON.stringify(one) === JSON.stringify(other);
+/**
+ * Checks that the role of the database owns the tables of the service.
+ *
+ * @param reason Why the command needs the owner, for the operator.
+ * @throws NoRightsError if it does not.
+ */
+async function requireOwner({ run, place }: Side, reason: string): Promise<void> {
+  const [found] = await run<{ name: string; owner: string; role: string }>(
+    `SELECT c.relname::text AS name, pg_get_userbyid(c.relowner)::text AS owner, current_user::text AS role
+     FROM pg_class c JOIN pg_class first ON first.oid = '_prisma_migrations'::regclass
+     WHERE c.relnamespace = first.relnamespace AND c.relowner = first.relowner AND c.relkind = 'r'
+       AND NOT pg_has_role(c.relowner, 'USAGE') ORDER BY c.relname LIMIT 1`,
+  );
+  if (found === undefined) return;
+  const { name, owner, role } = found;
+  throw new NoRightsError(
+    `The role ${role} does not own table ${name} of ${place}, and ${reason}. Run this command as its owner, ${owner}.`,
+  );
 }
 
 /** Returns a connection string whose sessions have a name that ends with `name`. */
 const named = (url: string, name: string): string =>
   `${url}${url.includes('?') ? '&' : '?'}application_name=${encodeURIComponent(name)}`;
-
-function placeOf({ databaseUrl, dataDir }: Config): string {
-  if (databaseUrl === undefined) return `the embedded database in ${resolve(dataDir)}`;
-  const { hostname, port } = URL.parse(databaseUrl) ?? { hostname: '', port: '' };
-  const schema = askedSchema(databaseUrl);
-  const where = `${hostname || 'this machine'}:${port || '5432'}/${askedDatabase(databaseUrl) ?? ''}`;
-  return `PostgreSQL at ${where}${schema === undefined ? '' : `, schema ${schema}`}`.slice(0, 1_000);
-}
 
 /**
  * Checks that no node uses a database, and prevents nodes from starting until the session of this command ends.
@@ -157,7 +134,10 @@ async function requireUnused({ database, run, place }: Side, name: string): Prom
  * @param copyId Identifies the copy that the target contains, if the source was already sealed.
  * @throws ConflictError if the target contains data.
  */
-async function prepareTarget(target: Side, name: string, copyId: string | undefined): Promise<void> {
+async function prepareTarget(
+  target: Side,
+  { name, copyId, report }: { readonly name: string; readonly copyId: string | undefined; readonly report: Report },
+): Promise<void> {
   const { config, database, run, place } = target;
   if (config.databaseUrl !== undefined) await requireSessions(config.databaseUrl);
   await requireUsableSettings(database);
@@ -172,8 +152,10 @@ async function prepareTarget(target: Side, name: string, copyId: string | undefi
       );
     }
   }
+  report('creating the tables');
   await migrate(config, database);
   await requireRights(database);
+  await requireOwner(target, 'the copy disables their triggers and foreign keys');
 }
 
 async function copyAll(source: Side, target: Side, report: Report): Promise<void> {
@@ -248,13 +230,14 @@ async function finish(source: Side, target: Side): Promise<Copied> {
   }
   const continues = (await isEpochWhole(source)) && (await hasSamePositions(source, target));
   await target.run('BEGIN');
-  // Without this statement, the next start of the service finds tables at another place, and begins a new epoch.
+  // Without this statement, the next start of the service finds tables at another location, and begins a new epoch.
   if (continues) {
     await target.run(
       `UPDATE log_epoch e SET tables = d.oid || '/' || e.tableoid, cluster = p.cluster, timeline = p.timeline, copy = NULL
        FROM log_place() p, pg_database d WHERE d.datname = current_database()`,
     );
   }
+  await moveCookieId(source, target);
   await removeSeal(target.run);
   await target.run('COMMIT');
   const key =
@@ -291,6 +274,7 @@ async function hasSamePositions(source: Side, target: Side): Promise<boolean> {
  * of the other database.
  *
  * @throws ConflictError if the database is not sealed, or is an unfinished copy.
+ * @throws NoRightsError if the role of the database does not own the tables.
  */
 export async function unsealDatabase(config: Config): Promise<{ readonly queues_ended: number }> {
   return withSide(config, async (side) => {
@@ -298,9 +282,11 @@ export async function unsealDatabase(config: Config): Promise<{ readonly queues_
     const seal = await readSeal(side.run);
     if (seal === null) throw new ConflictError('The database is not sealed.');
     if (seal.state === 'incomplete') throw new ConflictError(sealMessage(seal));
+    await requireOwner(side, 'the command changes them');
     const app = contextOf(side);
     await permitEvents(side.run);
     const end = await beginEpoch(app, await readEpoch(app), 'operator');
+    await renewCookieId(side.run);
     await removeSeal(side.run);
     return { queues_ended: end?.queues ?? 0 };
   });

@@ -4,10 +4,12 @@ import type { App } from '../../access/context.ts';
 import type { Config } from '../../platform/config.ts';
 import { openDatabase } from '../../platform/db/client.ts';
 import { requireMigrated } from '../../platform/db/migrate.ts';
+import { readSlots } from '../../platform/db/replication.ts';
 import { requireUnsealed } from '../../platform/db/seal.ts';
 import { countOpened } from '../secret-key.ts';
+import { checkCell } from './cells.ts';
 import { leftDataWarning } from './left-data.ts';
-import { checkAddress, checkDisk, checkMail, checkRedis } from './reach.ts';
+import { checkAddress, checkDisk, checkFiles, checkMail, checkRedis, checkScanner } from './reach.ts';
 import { checkTimes } from './times.ts';
 
 /** The result of one check: its name, whether it passed, and a value or problem. */
@@ -65,13 +67,18 @@ const CHECKS: readonly (readonly [string, (examined: Examined) => string | Promi
   ['disk', checkDisk],
   ['redis', checkRedis],
   ['mail', checkMail],
+  ['virus scanner', checkScanner],
 ];
 
 /** The checks that read the tables of the service. */
 const CHECKS_OF_TABLES: readonly (readonly [string, (app: App) => string | Promise<string>])[] = [
   ['secret key', checkSecretKey],
   ['organizations', checkOrganizations],
+  ['moves', checkMoves],
+  ['replication slots', checkSlots],
+  ['cell', checkCell],
   ['times', checkTimes],
+  ['files', checkFiles],
   ['address', checkAddress],
 ];
 
@@ -116,6 +123,56 @@ async function checkSecretKey(app: App): Promise<string> {
     return `opens all API keys (${opened})${app.config.previousSecretKey === undefined ? '' : `; ${rest}`}`;
   }
   throw new Error(`cannot open ${closed} of ${opened + closed} API keys: "secret-key renew" replaces them`);
+}
+
+/**
+ * Checks that no move of an organization is unfinished. A move in progress counts as unfinished. The error message contains the
+ * command that completes or undoes the move.
+ */
+async function checkMoves({ db }: App): Promise<string> {
+  const moves = await db.organizationMove.findMany({ orderBy: { organizationId: 'asc' } });
+  const unfinished = moves.filter(({ state, organization }) => state !== 'moved' || organization !== null);
+  if (unfinished.length > 0) {
+    const listed = unfinished.map(({ subdomain, state, place }) => {
+      const command = `npm run cli -- org move "${subdomain}"`;
+      if (state === 'arriving') {
+        return (
+          `"${subdomain}" is being copied from ${place} to here, where it is not in use. Finish or undo it there; or if that ` +
+          `cannot be reached, remove the copy: ${command} --abort`
+        );
+      }
+      if (state === 'leaving') {
+        return (
+          `"${subdomain}" is being copied to ${place}, and in use here. Repeat the command to finish, add --abort to undo it; or ` +
+          `if the other database cannot be reached: ${command} --abort`
+        );
+      }
+      return (
+        `"${subdomain}" has moved to ${place}. Requests there are answered as soon as its server has applied the switch. ` +
+        `Remove the rows here: ${command} --to -`
+      );
+    });
+    throw new Error(`${listed.join('. ')}. If a command is running, wait for its end`);
+  }
+  return moves.map(({ subdomain, place }) => `"${subdomain}" moved to ${place}`).join(', ') || 'none';
+}
+
+/** Checks that no replication slot of a move that has ended keeps the write-ahead log of the server. */
+async function checkSlots({ database, db }: App): Promise<string> {
+  if (database.kind === 'embedded') return 'none';
+  const slots = await database.session(readSlots);
+  const leaving = await db.organizationMove.count({ where: { state: 'leaving' } });
+  const listed = slots.map(
+    ({ name, bytes }) => `${name} keeps ${bytes === null ? 'no log' : `${Math.ceil(bytes / 2 ** 20)} MB of the log`}`,
+  );
+  const left = slots.filter(({ name, isActive }) => !isActive && (leaving === 0 || !name.startsWith('chat_move_')));
+  if (left.length > 0) {
+    const names = left.map(({ name }) => `SELECT pg_drop_replication_slot('${name}')`);
+    throw new Error(
+      `${listed.join('; ')}. The log of a slot that is not in use fills the disk. If no command is running: ${names.join('; ')}`,
+    );
+  }
+  return listed.join('; ') || 'none';
 }
 
 async function checkOrganizations(app: App): Promise<string> {

@@ -2,15 +2,16 @@ import type { App } from '../../access/context.ts';
 import { listLiveQueues } from '../../events/live-queues.ts';
 import { NotFoundError } from '../../platform/errors.ts';
 
-interface Place {
+/** Selects the event queues of an organization, or of one of its users. */
+interface QueueOwner {
   readonly organizationId: number;
   /** Id of the user whose queues are listed. If absent, the queues of all users of the organization are listed. */
   readonly userId?: number;
 }
 
-/** Returns the live event queues of an organization or user, in the form in which commands print them. */
-export async function shownQueues(app: App, place: Place): Promise<object[]> {
-  const queues = await listLiveQueues(app, place);
+/** Returns the live event queues of an organization, or of one of its users, in the form in which commands print them. */
+export async function shownQueues(app: App, owner: QueueOwner): Promise<object[]> {
+  const queues = await listLiveQueues(app, owner);
   return queues.map(({ id, userId, clientName, behind, lastActiveAt, expiresAt }) => ({
     queue_id: id,
     user_id: userId,
@@ -27,7 +28,7 @@ export async function shownQueues(app: App, place: Place): Promise<object[]> {
  *
  * @throws NotFoundError if there is no such live queue.
  */
-export async function endQueue(app: App, { organizationId }: Place, queueId: string): Promise<object> {
+export async function endQueue(app: App, { organizationId }: QueueOwner, queueId: string): Promise<object> {
   const queue = (await listLiveQueues(app, { organizationId })).find(({ id }) => id === queueId);
   if (queue === undefined) throw new NotFoundError(`There is no live queue ${queueId}`);
   const { userId, clientName } = queue;

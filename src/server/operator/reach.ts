@@ -1,15 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import type { App } from '../../access/context.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { openTransport } from '../../platform/mail/worker.ts';
+import { objectStoreOf, StoreRefusedError, StoreUnavailableError } from '../../platform/object-store.ts';
 import { redisPrefix } from '../../platform/redis-names.ts';
-import { DEPLOYMENT_HEADER, deploymentOf } from '../health.ts';
+import { pingScanner, ScannerUnavailableError } from '../../platform/virus-scanner.ts';
+import { DEPLOYMENT_HEADER, deploymentsOf } from '../health.ts';
 
 // Checks of the command `doctor` for everything outside the process except the database. Each returns a text for the operator,
 // or throws an error that describes the problem.
 
-/** Timeout of each check, in milliseconds. */
+/** Timeout of each check, in milliseconds. Afterwards, the check fails. */
 const PATIENCE_MS = 5_000;
 /** Minimum free disk space, in bytes. With less, the embedded database and its write-ahead log cannot work for an hour. */
 const LEAST_FREE_BYTES = 512 * 2 ** 20;
@@ -103,6 +106,56 @@ export async function checkMail({ config: { smtpUrl } }: Pick<App, 'config'>): P
   }
 }
 
+/**
+ * Checks that an object can be written to the bucket, read and deleted. Without a bucket, checks that no file is in one.
+ */
+export async function checkFiles({ config, db }: Pick<App, 'config' | 'db'>): Promise<string> {
+  const store = objectStoreOf(config);
+  const newest = await db.storedObject.findFirst({
+    where: { attachmentId: { not: null } },
+    orderBy: { attachmentId: 'desc' },
+  });
+  if (store === undefined) {
+    if (newest === null) return 'S3_BUCKET is not set: files are stored in the database';
+    throw new Error('files are in a bucket, but S3_BUCKET is not set: their readers get errors');
+  }
+  const asked = performance.now();
+  try {
+    const key = `doctor/${randomUUID()}`;
+    const content = Buffer.from('doctor');
+    await store.put(key, content.length, async function* () {
+      yield content;
+    });
+    for await (const _ of store.read(key, { start: 0, end: content.length - 1 }));
+    await store.delete(key);
+    const isThere = newest === null || (await store.size(`${newest.organizationId}/${newest.id}`)) !== undefined;
+    if (!isThere)
+      throw new Error(`the object of attachment ${newest.attachmentId} does not exist: another bucket has it`);
+    return `${store.place} can be written, checked in ${took(asked)}`;
+  } catch (error) {
+    throw new Error(`${store.place}: ${reasonOf(error)}`);
+  }
+}
+
+/** Checks that the virus scanner replies. */
+export async function checkScanner({ config: { scanner } }: Pick<App, 'config'>): Promise<string> {
+  if (scanner === undefined) return 'CLAMD_URL is not set: uploads are not scanned for viruses';
+  const asked = performance.now();
+  try {
+    await pingScanner(scanner);
+    return `replied in ${took(asked)}`;
+  } catch (error) {
+    throw new Error(`uploads are refused: ${reasonOf(error)}`);
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof StoreRefusedError) return `the store refuses a request: ${error.reason}`;
+  if (error instanceof StoreUnavailableError || error instanceof ScannerUnavailableError)
+    return `no answer: ${error.cause instanceof Error ? error.cause.message : error.message}`;
+  return error instanceof Error ? error.message : String(error);
+};
+
 /** Checks that the disk of the data directory has enough free space. */
 export function checkDisk({ config: { dataDir } }: Pick<App, 'config'>): string {
   const { bavail, bsize } = statfsSync(dataDir);
@@ -124,7 +177,8 @@ export async function checkAddress({ config, keys }: App): Promise<string> {
     );
   });
   await response.body?.cancel();
-  if (response.headers.get(DEPLOYMENT_HEADER) !== deploymentOf(keys)) {
+  const found = response.headers.get(DEPLOYMENT_HEADER);
+  if (found === null || !deploymentsOf(keys).includes(found)) {
     throw new Error(`another server replies at ${url}, with status ${response.status}`);
   }
   return `${url} leads to this service`;

@@ -178,7 +178,9 @@ export async function repairTimes(app: App, args: z.output<typeof repairArgs>): 
     SELECT name FROM pg_timezone_names WHERE lower(name) = ${asked.toLowerCase()} LIMIT 1`;
   if (known === undefined) throw new ValidationError(`Unknown time zone "${asked}"`);
   if (UTC.has(known.name.toLowerCase())) {
-    throw new ValidationError('Times in UTC are not shifted: give the time zone that the database had with --zone');
+    throw new ValidationError(
+      'UTC has no offset: no time was shifted. Set --zone to the time zone that the database had.',
+    );
   }
   const since = args.since === undefined ? null : new Date(args.since);
   if (since !== null && Number.isNaN(since.getTime())) throw new ValidationError(`Invalid time "${args.since}"`);

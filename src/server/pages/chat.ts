@@ -25,9 +25,20 @@ const CHAT_PATHS = [
   'people',
 ] as const;
 
-/** Returns whether a path belongs to the page of the chat. */
+/** Files that make the chat installable as an application. Browsers require the service worker to be at the root. */
+const APPLICATION_FILES = [
+  'manifest.webmanifest',
+  'service-worker.js',
+  'icon-192.png',
+  'icon-512.png',
+  'icon-maskable.png',
+];
+
+/** Returns whether a path belongs to the page of the chat, or to the application that browsers install. */
 export const isChatPath = (path: string): boolean =>
-  path === '/' || CHAT_PATHS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`));
+  path === '/' ||
+  CHAT_PATHS.some((name) => path === `/${name}` || path.startsWith(`/${name}/`)) ||
+  APPLICATION_FILES.some((name) => path === `/${name}`);
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -35,7 +46,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
 };
+
+/** The service worker can send requests to this server only. */
+const WORKER_POLICY = { 'Content-Security-Policy': "default-src 'none'; connect-src 'self'" };
 
 /** Content codings, each with the file name extension of the copies that are compressed with it. */
 const ENDINGS = [
@@ -66,6 +82,12 @@ export function addChat(web: Web): void {
       const index = builtFile(built(), 'index.html');
       headers ??= applicationHeaders(Buffer.from(index.file.bytes).toString());
       return answer(index, incoming.headers, { ...headers, 'Cache-Control': 'no-cache' });
+    });
+  }
+  for (const name of APPLICATION_FILES) {
+    web.get(`/${name}`, ({ env: { incoming } }) => {
+      const policy = name === 'service-worker.js' ? WORKER_POLICY : {};
+      return answer(builtFile(built(), name), incoming.headers, { ...policy, 'Cache-Control': 'no-cache' });
     });
   }
   web.get('/assets/:name', (context) => {

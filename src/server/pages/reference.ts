@@ -1,5 +1,5 @@
 import { type Html, html, page, prose, shellWord, snippet } from '../../api/html.ts';
-import type { Endpoint } from '../../api/rest/endpoint.ts';
+import { type Endpoint, scopesOf } from '../../api/rest/endpoint.ts';
 import { schemaOf } from '../../api/rest/openapi.ts';
 import { isFile, type Param } from '../../api/rest/params.ts';
 import { API_PREFIX } from '../../api/rest/router.ts';
@@ -111,6 +111,7 @@ function article(endpoint: Endpoint, terms: string): Html {
   return html`<article class="card" id="${anchorOf(endpoint)}" data-terms="${terms}">
 <h3><span class="method">${method}</span><code class="path">${breakable(path)}</code></h3>
 <p>${summary}. ${prose(description ?? '')} ${who}</p>
+${scopeList(endpoint)}
 ${equivalentList(endpoint)}
 ${Object.keys(params).length === 0 ? html`<p class="soft">No parameters.</p>` : parameters(endpoint)}
 ${replyList(reply)}
@@ -124,6 +125,13 @@ ${example(endpoint)}
 /** Returns the GraphQL equivalents of an endpoint as HTML. */
 const equivalentList = ({ equivalents }: Endpoint): Html =>
   html`<p class="soft">GraphQL: ${equivalents.map((equivalent, i) => html`${i === 0 ? '' : ', '}<code>${equivalent}</code>`)}</p>`;
+
+/** Returns the scopes that an API key needs for an endpoint, as HTML. */
+function scopeList(endpoint: Endpoint): Html | undefined {
+  const scopes = scopesOf(endpoint);
+  if (scopes.length === 0) return undefined;
+  return html`<p class="soft">Scopes of the API key: ${scopes.map((scope, i) => html`${i === 0 ? '' : ', '}<code>${scope}</code>`)}</p>`;
+}
 
 /** Number of entries above which a list is collapsed. A longer list would hide the content below it. */
 const MAX_SHOWN = 12;

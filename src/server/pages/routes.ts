@@ -10,8 +10,8 @@ import { openApi } from '../../api/rest/openapi.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
 import { headersOf, isOverHttps, signInBy } from '../../api/sessions.ts';
 import { fileAnswer, sharedFile, sharedFiles } from '../../api/shared-file.ts';
-import { NonexistentSubdomainError } from '../../platform/errors.ts';
-import { hostOf, isOwnHost } from '../../platform/hosts.ts';
+import { NonexistentSubdomainError, OrganizationMovedError, requireScopes } from '../../platform/errors.ts';
+import { hostOf, isOwnHost, subdomainOf } from '../../platform/hosts.ts';
 import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
 import { addDemoSessions } from '../demo/demo-sessions.ts';
 import { routes, SECTIONS } from '../registries/features.ts';
@@ -102,11 +102,16 @@ function addFiles(web: Web, examples: readonly ExampleClient[]): void {
 /**
  * Checks that a request is authenticated, and counts the request towards the rate limits.
  *
- * @throws UnauthorizedError if the request has no credentials.
- * @throws RateLimitHitError if a rate limit is exceeded. Any other error is from `signInBy`.
+ * @throws UnauthorizedError if the request has no valid credentials.
+ * @throws InvalidApiKeyError if no account of the host's organization has this email address and key.
+ * @throws OrganizationDeactivatedError, UserDeactivatedError if the account exists but may not sign in.
+ * @throws NonexistentSubdomainError if the host does not belong to this server.
+ * @throws RateLimitHitError if a rate limit is exceeded.
  */
 async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
-  signedIn(await countRequest(app, incoming, () => signInBy(app, incoming, { allowBearer: true }), { onBudget() {} }));
+  const signIn = () => signInBy(app, incoming, { allowBearer: true });
+  const { viewer } = signedIn(await countRequest(app, incoming, signIn, { onBudget() {} }));
+  requireScopes(viewer, 'read');
 }
 
 /**
@@ -168,12 +173,13 @@ async function originOf(app: App, { headers }: IncomingMessage): Promise<string>
   return `${isOverHttps(config, headersOf(headers)) ? 'https' : 'http'}://${shown}`;
 }
 
-/** Returns the subdomain of the organization that a Host header names; "" if it names none. */
+/** Returns the subdomain of the organization that a Host header names, even if it has moved away; "" if it names none. */
 async function existingSubdomain(app: App, host: string): Promise<string> {
   try {
     return (await findOrganization(app, host))?.subdomain ?? '';
   } catch (error) {
     if (error instanceof NonexistentSubdomainError) return '';
+    if (error instanceof OrganizationMovedError) return subdomainOf(app.config, host);
     throw error;
   }
 }

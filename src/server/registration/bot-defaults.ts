@@ -8,7 +8,7 @@ const NO_CHANNELS =
 
 /**
  * Returns the default options of a queue that the viewer registers. For a bot, these are the values that its owner set. For a
- * person, the queue has no narrow and does not include other public channels.
+ * person, the queue has no narrow (message filter) and does not include other public channels.
  */
 export async function queueDefaults({
   work,

@@ -1,6 +1,9 @@
 import type { StateGroup } from '../../api/state-group.ts';
 
-/** Empty value of each state group, by the name of the group in `fetch_event_types`. */
+/**
+ * Empty value of each state group (a part of the response of `POST /register`) in `emptyGroups`, by the name of the group in
+ * `fetch_event_types`.
+ */
 const EMPTY: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   default_stream_groups: { realm_default_stream_groups: [] },
   device: { devices: {} },

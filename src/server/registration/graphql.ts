@@ -34,6 +34,7 @@ const RENDER_OPTIONS: RenderOptions = {
 const QUEUE = 'Id of the queue, from `registerEventQueue`.';
 
 mutation('registerEventQueue', {
+  scope: 'events',
   ignoresIdempotencyKey: true,
   answersWithState: true,
   description:
@@ -138,6 +139,7 @@ errorType(BadEventQueueIdError, 'The event queue, or the position in it, is inva
 }));
 
 mutation('deleteEventQueue', {
+  scope: 'events',
   ignoresIdempotencyKey: true,
   description: 'Deletes an event queue. A subscription to its events completes.',
   input: (t) => ({ queueId: t.string({ description: QUEUE }) }),
@@ -150,6 +152,7 @@ mutation('deleteEventQueue', {
 });
 
 mutation('acknowledgeEvents', {
+  scope: 'events',
   ignoresIdempotencyKey: true,
   description:
     'Acknowledges all events up to a position. A client that reads the queue without giving a position ' +
@@ -189,6 +192,7 @@ builder.queryField('events', (t) =>
   t.field({
     type: EventPage,
     nullable: true,
+    extensions: { scope: ['read', 'events'] },
     description:
       'The next events of a queue, without waiting. Does not acknowledge them, and does not end a subscription or ' +
       'request that reads the queue. Null, with an error, if the queue does not exist.',

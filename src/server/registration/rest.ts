@@ -16,7 +16,7 @@ import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, regi
 
 const Capabilities = z.object({
   ...Object.fromEntries(CAPABILITIES.map((name) => [name, z.boolean().optional()])),
-  // The only required capability. A client that does not know it would misread null in notification settings.
+  // The only required capability. A client without it would misread null in notification settings.
   notification_settings_null: z.boolean(),
 });
 
@@ -107,6 +107,7 @@ export const postRegister = endpoint({
     'userTopics',
     'hasVideoCallToken',
   ],
+  scope: 'events',
   summary: 'Register an event queue',
   params: registration,
   reply: {
@@ -137,7 +138,10 @@ export const postRegister = endpoint({
   },
 });
 
-/** Fields of the reply to a request whose queue a newer request reads. The reply is no error, as clients of this interface expect. */
+/**
+ * Fields of the reply to a request whose queue a newer request reads. The reply is a success, not an error, because clients of
+ * this interface expect that.
+ */
 const DISPLACED = ',"code":"BAD_EVENT_QUEUE_ID","reason":"displaced"';
 
 export const getEventsEndpoint = endpoint({
@@ -146,6 +150,7 @@ export const getEventsEndpoint = endpoint({
   waits: true,
   auth: 'basic',
   equivalents: ['events', 'acknowledgeEvents'],
+  scope: 'events',
   summary: 'Get events from a queue',
   params: {
     queue_id: text(z.string(), {
@@ -195,6 +200,7 @@ export const deleteEvents = endpoint({
   ignoresIdempotencyKey: true,
   auth: 'basic',
   equivalents: ['deleteEventQueue'],
+  scope: 'events',
   summary: 'Delete an event queue',
   params: { queue_id: text(z.string(), { description: 'Id of the queue.' }) },
   reply: {},

@@ -27,18 +27,21 @@ export const DEFAULT_IDLE_SECONDS = 600;
 export const MOBILE_IDLE_SECONDS = 43_200;
 
 /**
- * Operators of a narrow (a filter for messages) that can be evaluated from a message alone, without the database. Only GraphQL
- * uses those with ids. Nodes of the previous version ignore these, so they deliver more messages.
+ * Operators of a narrow (message filter) that can be evaluated from a message alone, without the database. Only GraphQL uses
+ * those with ids. Nodes of the previous version ignore these, so they deliver more messages.
  */
 const NARROW_OPERATORS = ['channel', 'channel-id', 'stream', 'topic', 'sender', 'sender-id', 'is'];
 
 /**
- * Limits of the options of a queue, which are stored and compared with every event. No useful queue exceeds them. Every name,
- * topic and email address is shorter than `MAX_TEXT_LENGTH`. There are fewer event types than `MAX_EVENT_TYPES`, and a useful
- * narrow has fewer terms than `MAX_TERMS`.
+ * Limits of the options of a queue: maximum number of event types, maximum number of terms in a narrow, and maximum length of
+ * each text. Beyond them, the registration is refused with ValidationError, because the options are stored and compared with
+ * every event. No useful queue exceeds them.
  */
 const [MAX_EVENT_TYPES, MAX_TERMS, MAX_TEXT_LENGTH] = [200, 20, MAX_OPERAND_LENGTH];
-/** Maximum size of all options as JSON: several times the size of a list of all event types. */
+/**
+ * Maximum size of all options as JSON: several times the size of a list of all event types. Beyond it, the registration is
+ * refused with ValidationError.
+ */
 const MAX_OPTIONS_BYTES = 16 * 1024;
 
 /** A request to register a queue. */
@@ -74,8 +77,8 @@ export interface Registered {
  * Registers an event queue. Returns the state at the start of the queue, which is read in one snapshot. Together, the state and
  * the events after `lastEventId` contain each change exactly once.
  *
- * @throws ValidationError if the narrow has an unsupported operator, if event types or terms are too many or too long, or if the
- *   idle timeout is under a second.
+ * @throws ValidationError if the narrow has an unsupported operator, if event types or terms are too many or too long, or if
+ *   the idle timeout is under a second.
  * @throws ForbiddenError if a guest requests all public channels.
  */
 export async function registerQueue(

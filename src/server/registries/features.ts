@@ -1,10 +1,18 @@
+import { apiKeys } from '../../administration/api-keys/feature.ts';
+import { auditLog } from '../../administration/audit-log/feature.ts';
 import { bots, ownApiKey } from '../../administration/bots/feature.ts';
 import { deactivation } from '../../administration/deactivation/feature.ts';
 import { domains } from '../../administration/domains/feature.ts';
 import { emailChanges } from '../../administration/email-changes/feature.ts';
+import { invitations } from '../../administration/invitations/feature.ts';
+import { newOrganizations } from '../../administration/new-organizations/feature.ts';
 import { organization } from '../../administration/organization/feature.ts';
+import { passwordResets } from '../../administration/password-resets/feature.ts';
+import { secondFactor } from '../../administration/second-factor/feature.ts';
 import { sessions } from '../../administration/sessions/feature.ts';
 import { signIn } from '../../administration/sign-in/feature.ts';
+import { signUp } from '../../administration/sign-up/feature.ts';
+import { singleSignOn } from '../../administration/single-sign-on/feature.ts';
 import { userDefaults } from '../../administration/user-defaults/feature.ts';
 import { userGroups } from '../../administration/user-groups/feature.ts';
 import { ownSettings, users } from '../../administration/users/feature.ts';
@@ -14,6 +22,7 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { channels } from '../../channels/feature.ts';
 import { folders } from '../../channels/folders/feature.ts';
 import { subscriptions } from '../../channels/subscriptions/feature.ts';
+import { attachments } from '../../messages/attachments/feature.ts';
 import { conversations } from '../../messages/conversations/feature.ts';
 import { drafts } from '../../messages/drafts/feature.ts';
 import { edits } from '../../messages/edits/feature.ts';
@@ -21,6 +30,7 @@ import { messages } from '../../messages/feature.ts';
 import { flags } from '../../messages/flags/feature.ts';
 import { liveCounts } from '../../messages/live-counts/feature.ts';
 import { narrow } from '../../messages/narrow/feature.ts';
+import { notifications } from '../../messages/notifications/feature.ts';
 import { reactions } from '../../messages/reactions/feature.ts';
 import { reminders } from '../../messages/reminders/feature.ts';
 import { reports } from '../../messages/reports/feature.ts';
@@ -76,6 +86,7 @@ export const SECTIONS: readonly Section[] = [
     about: 'Messages that the server sends at a given time, and reminders of existing messages.',
     features: [scheduled, reminders],
   },
+  { name: 'Files', about: 'Upload files, to be linked in messages.', features: [attachments] },
   { name: 'Drafts', features: [drafts] },
   { name: 'Saved snippets', about: 'Texts that users save to use again.', features: [snippets] },
   { name: 'Channels', features: [channels] },
@@ -94,7 +105,7 @@ export const SECTIONS: readonly Section[] = [
   {
     name: 'Your settings',
     about: 'Avatar, preferences, alert words and views in the sidebar.',
-    features: [ownSettings, emailChanges, avatars, alertWords, navigationViews],
+    features: [ownSettings, emailChanges, avatars, alertWords, notifications, navigationViews],
   },
   {
     name: 'Profiles',
@@ -103,10 +114,19 @@ export const SECTIONS: readonly Section[] = [
   },
   { name: 'Statuses and presence', features: [status, presence] },
   { name: 'User groups', features: [userGroups] },
+  {
+    name: 'Invitations',
+    about: 'Invite people by email or by link.',
+    features: [invitations, signUp, newOrganizations],
+  },
   { name: 'Bots', features: [bots] },
-  { name: 'Signing in', about: 'API keys, and sessions of browsers.', features: [signIn, ownApiKey, sessions] },
+  {
+    name: 'Signing in',
+    about: 'API keys, and sessions of browsers.',
+    features: [signIn, ownApiKey, apiKeys, sessions, secondFactor, passwordResets, singleSignOn],
+  },
   { name: 'Video calls', features: [videoCalls] },
-  { name: 'The organization', features: [organization, userDefaults, domains, emoji] },
+  { name: 'The organization', features: [organization, userDefaults, domains, emoji, auditLog] },
 ];
 
 /** Returns the endpoints of a section, in the order of the page /docs. */

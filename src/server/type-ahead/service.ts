@@ -1,6 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { visibleTo as visibleGroups } from '../../administration/user-groups/access.ts';
 import { readableChannelIds, visibleTo as visibleChannels } from '../../channels/access.ts';
+import { readChannelRowKeys } from '../../channels/channel-list.ts';
 import { type Channel, Prisma, type User, type UserGroup } from '../../generated/prisma/client.ts';
 import type { Topic } from '../../messages/topics/topic-pages.ts';
 import { newestTopics } from '../../messages/topics/topics.ts';
@@ -18,11 +19,14 @@ const { sql } = Prisma;
 export const KINDS = ['User', 'Channel', 'UserGroup', 'Topic'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Maximum length of the typed text. No name is longer. */
+/** Maximum length of the typed text, in characters. No name is longer. Longer text is refused with ValidationError. */
 const MAX_TEXT_LENGTH = 100;
-/** Maximum number of suggestions of each kind. Users do not read longer lists. */
+/**
+ * Maximum number of suggestions of each kind that a client can request. A larger number is refused with ValidationError. Users
+ * do not read longer lists.
+ */
 export const MAX_OF_EACH = 20;
-/** Maximum number of topics of a channel that are searched: those with the newest messages. */
+/** Maximum number of topics of a channel that are searched: those with the newest messages. Older topics are not suggested. */
 const TOPICS_LOOKED_THROUGH = 1_000;
 
 export interface Beginning {
@@ -31,7 +35,7 @@ export interface Beginning {
   readonly kinds: readonly Kind[];
   /** Id of the channel whose topics are suggested. If undefined, no topics are. */
   readonly channelId: number | undefined;
-  /** Maximum number of results of each kind. */
+  /** Maximum number of results of each kind: 1 to `MAX_OF_EACH`. Other numbers are refused with ValidationError. */
   readonly limit: number;
 }
 
@@ -62,31 +66,25 @@ export async function suggest(ctx: Ctx, { kinds, channelId, limit, ...given }: B
   // No name begins with a text that contains only punctuation.
   if (text !== '' && words === '') return [];
   const { db } = ctx.work;
-  const byName = <Row>(rows: Prisma.Sql, find: (ids: IdFilter, take: number) => Promise<Row[]>): Promise<Row[]> =>
-    named({ db, organizationId: ctx.organizationId, rows, words, limit }, find);
+  const named = (rows: Prisma.Sql, most = limit): Promise<number[]> =>
+    idsByName(db, { organizationId: ctx.organizationId, rows, words, limit: most });
   const byKind: Readonly<Record<Kind, () => Promise<Suggestion[]>>> = {
     User: async () => {
-      const where = { ...visibleUsers(ctx.viewer), isActive: true, isSystem: false };
-      const found = await byName(sql`user_account WHERE is_active AND NOT is_system`, (id, take) =>
-        db.user.findMany({ where: { AND: [where, id] }, orderBy: [{ fullName: 'asc' }, { id: 'asc' }], take }),
-      );
-      return found.map((user) => ({ kind: 'User', found: user }));
+      const ids = await named(sql`user_account WHERE is_active AND NOT is_system`);
+      const where = { AND: [visibleUsers(ctx.viewer), { id: { in: ids } }] };
+      return inOrderOf(ids, await db.user.findMany({ where })).map((found) => ({ kind: 'User', found }));
     },
     Channel: async () => {
-      const where = { AND: [await visibleChannels(ctx), { isArchived: false }] };
-      const found = await byName(sql`channel WHERE NOT is_archived`, (id, take) =>
-        db.channel.findMany({ where: { AND: [where, id] }, orderBy: [{ name: 'asc' }, { id: 'asc' }], take }),
-      );
-      return found.map((channel) => ({ kind: 'Channel', found: channel }));
+      const ids = words === '' ? await firstChannelIds(ctx, limit) : await visibleChannelIds(ctx, named, limit);
+      const where = { organizationId: ctx.organizationId, id: { in: ids } };
+      return inOrderOf(ids, await db.channel.findMany({ where })).map((found) => ({ kind: 'Channel', found }));
     },
     UserGroup: async () => {
       // Guests see no groups.
       if (isGuest(ctx.viewer.role)) return [];
-      const where = { AND: [visibleGroups(ctx), { deactivatedAt: null }] };
-      const found = await byName(sql`user_group WHERE deactivated_at IS NULL`, (id, take) =>
-        db.userGroup.findMany({ where: { AND: [where, id] }, orderBy: [{ name: 'asc' }, { id: 'asc' }], take }),
-      );
-      return found.map((group) => ({ kind: 'UserGroup', found: group }));
+      const ids = await named(sql`user_group WHERE deactivated_at IS NULL`);
+      const where = { AND: [visibleGroups(ctx), { id: { in: ids } }] };
+      return inOrderOf(ids, await db.userGroup.findMany({ where })).map((found) => ({ kind: 'UserGroup', found }));
     },
     Topic: async () => {
       if (channelId === undefined || !(await readableChannelIds(ctx, [channelId])).has(channelId)) return [];
@@ -108,47 +106,66 @@ function rankOf(name: string, words: string): number {
   return words.split(' ').every((word) => ` ${name}`.includes(` ${wordBeginning(word)}`)) ? 1 : 2;
 }
 
-type IdFilter = { readonly id?: { readonly in: number[] } };
-
 interface NameSearch {
-  readonly db: SqlClient;
   readonly organizationId: number;
   /** SQL with the table to search and a condition for its rows: `channel WHERE NOT is_archived`. */
   readonly rows: Prisma.Sql;
-  /** The words of the typed text, as returned by `nameWords`. */
+  /** The words of the typed text, as returned by `nameWords`. Empty: all rows match. */
   readonly words: string;
   readonly limit: number;
 }
 
 /**
- * Maximum number of matching names of a kind that are fetched. If more names match, the text is too short for a useful choice.
+ * Returns the ids of at most `limit` rows by name. Names that begin with the words come first, then names in which each of the
+ * words is the beginning of a word. The search uses an index, and without words the index in the order of names.
+ */
+async function idsByName(db: SqlClient, { organizationId, rows, words, limit }: NameSearch): Promise<number[]> {
+  const query = words.split(' ').map((word) => `'${organizationId}.${wordBeginning(word)}':*`);
+  const [condition, rank] =
+    words === ''
+      ? [sql`true`, sql``]
+      : [
+          sql`search_name_vector(realm_id, name_words) @@ ${query.join(' & ')}::text::tsquery`,
+          sql`starts_with(name_words, ${words}) DESC,`,
+        ];
+  const found = await readRows<{ id: number }>(
+    db,
+    sql`
+    SELECT id FROM ${rows} AND realm_id = ${organizationId} AND ${condition}
+    ORDER BY ${rank} sort_name, id LIMIT ${limit}::int`,
+  );
+  return found.map(({ id }) => id);
+}
+
+/**
+ * Maximum number of channels with matching names that are fetched. If more names match, the text is too short for a useful
+ * choice.
  */
 const MAX_FITTING = 10_000;
 
-/**
- * Finds at most `limit` rows by name. Names that begin with the words come first, then names in which each of the words is the
- * beginning of a word. The search uses an index.
- *
- * @param find Reads the rows that match an id filter and that the viewer can see, at most `take`. Hidden rows do not count
- *   towards the limit.
- */
-async function named<Row>(
-  { db, organizationId, rows, words, limit }: NameSearch,
-  find: (ids: IdFilter, take: number) => Promise<Row[]>,
-): Promise<Row[]> {
-  if (words === '') return find({}, limit);
-  const query = words.split(' ').map((word) => `'${organizationId}.${wordBeginning(word)}':*`);
-  const fitting = await readRows<{ id: number; begins: boolean }>(
-    db,
-    sql`
-    SELECT id, starts_with(name_words, ${words}) AS begins FROM ${rows}
-    AND realm_id = ${organizationId} AND search_name_vector(realm_id, name_words) @@ ${query.join(' & ')}::text::tsquery
-    ORDER BY begins DESC, name_words, id LIMIT ${MAX_FITTING}`,
-  );
-  const [begin, others] = [true, false].map((begins) =>
-    fitting.filter((row) => row.begins === begins).map(({ id }) => id),
-  );
-  const found = begin?.length ? await find({ id: { in: begin } }, limit) : [];
-  if (found.length === limit || !others?.length) return found;
-  return [...found, ...(await find({ id: { in: others } }, limit - found.length))];
+/** Returns the ids of the first channels with matching names that the viewer can see. */
+async function visibleChannelIds(
+  ctx: Ctx,
+  named: (rows: Prisma.Sql, most: number) => Promise<number[]>,
+  limit: number,
+): Promise<number[]> {
+  const ids = await named(sql`channel WHERE NOT is_archived`, MAX_FITTING);
+  const where = { AND: [await visibleChannels(ctx), { id: { in: ids } }] };
+  const seen = ids.length === 0 ? [] : await ctx.work.db.channel.findMany({ where, select: { id: true } });
+  return inOrderOf(ids, seen)
+    .slice(0, limit)
+    .map(({ id }) => id);
+}
+
+/** Returns the ids of the first channels by name that the viewer can see. */
+async function firstChannelIds(ctx: Ctx, limit: number): Promise<number[]> {
+  const bounds = { above: undefined, below: undefined };
+  const rowKeys = await readChannelRowKeys(ctx, {}, { field: 'name', descending: false, limit, ...bounds });
+  return rowKeys.map(({ id }) => id);
+}
+
+/** Returns rows in the order of `ids`. */
+function inOrderOf<Row extends { readonly id: number }>(ids: readonly number[], rows: readonly Row[]): Row[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }

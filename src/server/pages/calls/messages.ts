@@ -1,4 +1,5 @@
 import type { DemoCalls, Lead } from './call.ts';
+import { FILE, PICTURE } from './people.ts';
 
 const HELLO = { type: 'channel', to: 'general', topic: 'hello', content: 'Hello **everyone** :wave:' };
 const message: Lead = { call: 'POST /messages', fields: HELLO, set: 'MESSAGE', take: 'id' };
@@ -24,8 +25,19 @@ const REMIND = { message_id: '$MESSAGE', scheduled_delivery_timestamp: '41024448
 const DRAFT = '{"type": "stream", "to": [1], "topic": "hello", "content": "To be said."}';
 const draft: Lead = { call: 'POST /drafts', fields: { drafts: `[${DRAFT}]` }, set: 'DRAFT', take: 'ids' };
 
-/** Example calls for messages, topics, and drafts. */
+const upload: Lead = { call: 'POST /user_uploads', fields: FILE, set: 'ADDRESS', take: 'url' };
+
+/** Example calls for messages, topics, files and drafts. */
 export const MESSAGE_CALLS: DemoCalls = {
+  'POST /user_uploads': { first: [PICTURE], fields: FILE },
+  'GET /user_uploads/{realm_id}/{filename}': {
+    first: [PICTURE, upload, 'REALM=$(echo "$ADDRESS" | cut -d/ -f3)', 'REST=$(echo "$ADDRESS" | cut -d/ -f4-)'],
+    slots: { realm_id: '$REALM', filename: '$REST' },
+  },
+  'DELETE /attachments/{attachment_id}': {
+    first: [PICTURE, upload, { call: 'GET /attachments', set: 'FILE', take: 'id' }],
+    slots: { attachment_id: '$FILE' },
+  },
   'POST /messages': { fields: HELLO },
   'GET /messages': { fields: { anchor: 'newest', num_before: '5', num_after: '0', narrow: IN_GENERAL } },
   'GET /messages/{message_id}': ofMessage,

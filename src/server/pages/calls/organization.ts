@@ -1,4 +1,4 @@
-import type { DemoCalls } from './call.ts';
+import type { DemoCall, DemoCalls, Lead } from './call.ts';
 import { FILE, PICTURE } from './people.ts';
 
 const DOMAIN = { domain: 'boats$RANDOM.example', allow_subdomains: 'false' };
@@ -10,6 +10,13 @@ const ofDomain = {
   slots: { domain: '$DOMAIN' },
 };
 const EMOJI = 'EMOJI="parrot$RANDOM"';
+const INVITED = { invitee_emails: 'rosa$RANDOM@example.org', stream_ids: '[]' };
+/** Creates an invitation, and stores its id, which is the last one in the list. */
+const invitation = (creation: Lead): Pick<DemoCall, 'first' | 'slots'> => ({
+  first: [creation, { call: 'GET /invites', set: 'INVITATION', take: 'id' }],
+  slots: { invite_id: '$INVITATION' },
+});
+const ofEmail = invitation({ call: 'POST /invites', fields: INVITED });
 const NO_VIDEO = { code: 'BAD_REQUEST', needs: '`VIDEO_PROVIDER_…`' };
 
 /**
@@ -27,6 +34,10 @@ export const ORGANIZATION_CALLS: DemoCalls = {
     first: [PICTURE, EMOJI, { call: 'POST /realm/emoji/{emoji_name}', slots: { emoji_name: '$EMOJI' }, fields: FILE }],
     slots: { emoji_name: '$EMOJI' },
   },
+  'POST /invites': { fields: INVITED },
+  'DELETE /invites/{invite_id}': ofEmail,
+  'POST /invites/{invite_id}/resend': ofEmail,
+  'DELETE /invites/multiuse/{invite_id}': invitation({ call: 'POST /invites/multiuse' }),
   'POST /calls/videoprovider/create': { refused: NO_VIDEO },
   'GET /calls/videoprovider/register': { refused: NO_VIDEO },
   'GET /calls/videoprovider/complete': { fields: { state: 'x', code: 'y' }, refused: NO_VIDEO },

@@ -31,6 +31,14 @@ const BOT = { full_name: 'Weather $RANDOM', short_name: 'weather$RANDOM' };
 const bot: Lead = { call: 'POST /bots', fields: BOT, set: 'BOT', take: 'user_id' };
 const ofBot = { first: [bot], slots: { bot_id: '$BOT' } };
 
+const PEOPLE = { invitee_emails: 'zoe$RANDOM@example.com, max$RANDOM@example.com', stream_ids: '[1]' };
+const newest: Lead = { call: 'GET /invites', set: 'INVITE', take: 'id' };
+const ofInvitation = {
+  first: [{ call: 'POST /invites', fields: PEOPLE }, newest],
+  slots: { invite_id: '$INVITE' },
+} as const;
+const ofLink = { ...ofInvitation, first: [{ call: 'POST /invites/multiuse' }, newest] } as const;
+
 const FIELD = { field_type: '1', name: 'Ship $RANDOM' };
 const field: Lead = { call: 'POST /realm/profile_fields', fields: FIELD, set: 'FIELD', take: 'id' };
 const ofField = { first: [field], slots: { id: '$FIELD' } };
@@ -41,7 +49,7 @@ const ofView = {
   slots: { fragment: '$VIEW' },
 };
 
-/** Example calls for users, settings, user groups, and bots. */
+/** Example calls for users, settings, user groups, bots, and invitations. */
 export const PEOPLE_CALLS: DemoCalls = {
   'GET /users/{user_id}': bela,
   'POST /users': { fields: { ...ADA, email: 'ada$RANDOM@example.com' } },
@@ -67,6 +75,11 @@ export const PEOPLE_CALLS: DemoCalls = {
   },
   'PATCH /realm/profile_fields/{id}': { ...ofField, fields: { hint: 'The one you came with' } },
   'DELETE /realm/profile_fields/{id}': ofField,
+  'POST /invites': { fields: PEOPLE },
+  'POST /invites/multiuse': { fields: { stream_ids: '[1]', invite_expires_in_minutes: '4320' } },
+  'POST /invites/{invite_id}/resend': ofInvitation,
+  'DELETE /invites/{invite_id}': ofInvitation,
+  'DELETE /invites/multiuse/{invite_id}': ofLink,
   'POST /users/{user_id}/status': { ...bela, fields: { status_text: 'On the water', emoji_name: 'boat' } },
   'POST /users/me/status': { fields: { status_text: 'On the water', emoji_name: 'boat' } },
   'GET /users/{user_id}/status': bela,
@@ -105,6 +118,11 @@ export const PEOPLE_CALLS: DemoCalls = {
     first: [MAIL, user],
     login: null,
     fields: { username: '$MAIL', password: ADA.password },
+  },
+  'POST /sessions/second_factor': {
+    login: null,
+    fields: { challenge: 'c2VhbGVk', code: '123456' },
+    refused: { code: 'BAD_REQUEST', needs: 'the `challenge` of `POST /sessions`' },
   },
   'DELETE /sessions/current': {
     refused: { code: 'BAD_REQUEST', needs: 'the cookie of `POST /sessions` instead of an API key' },
