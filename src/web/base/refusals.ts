@@ -23,6 +23,20 @@ const OVERTAKEN = 'Another user has changed this in the meantime. Your change wa
 const SILENCE = 'The service does not respond. Try again in a moment.';
 
 /**
+ * Messages about changes that were made, and whose response lacks the secret that is shown only once. The service omits it if the
+ * database became unavailable after the change.
+ */
+export const NOT_RETURNED = {
+  newKey: 'The key was created, but the service did not return it. Revoke it, and create another one.',
+  replacedKey: 'The key was replaced, but the service did not return the new one. Replace it again.',
+  newBotKey: 'The bot was created, but the service did not return its key. Replace the key of the bot.',
+  link: 'The link was created, but the service did not return it. Find it in the list of invitations.',
+  appSecret: 'The service did not return the secret. Try again.',
+  desktopCode: 'The service did not return the code. Try again.',
+  recoveryCodes: 'The service did not return the recovery codes. Replace them in your settings, under “Second factor”.',
+};
+
+/**
  * Returns the error message that the user sees if the service refuses a narrow (message filter). The message of the service
  * itself begins with a term of the API.
  *

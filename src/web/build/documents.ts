@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { preset } from '@graphql-codegen/client-preset';
 import { codegen } from '@graphql-codegen/core';
 import { buildASTSchema, type DocumentNode, parse } from 'graphql';
+import { writeEmojiGroups } from './emoji-groups.ts';
 import { schemaUsedBy } from './schema-used.ts';
 
 const WEB = join(import.meta.dirname, '..');
@@ -14,7 +15,7 @@ const GENERATED = join(WEB, 'generated');
 const SCALARS = { DateTime: 'string', LongId: 'number', JSON: 'unknown', File: 'File' };
 
 /**
- * Generates two files from the GraphQL contract. `generated/graphql.ts` contains a typed document for each operation and
+ * Generates the groups of emoji, and two files from the GraphQL contract. `generated/graphql.ts` contains a typed document for each operation and
  * fragment of the `.graphql` files. `generated/schema.json` contains the schema types that the documents select, for the
  * cache.
  *
@@ -28,6 +29,7 @@ export async function writeDocuments(): Promise<void> {
     .map((location) => ({ location, rawSDL: readFileSync(join(WEB, location), 'utf8') }))
     .map((source) => ({ ...source, document: parse(source.rawSDL) }));
   mkdirSync(GENERATED, { recursive: true });
+  writeEmojiGroups();
   const sections = await preset.buildGeneratesSection({
     baseOutputDir: `${GENERATED}/`,
     schema,

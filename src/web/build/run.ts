@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'vite';
 import { writeDocuments } from './documents.ts';
+import { writeInstallable } from './installable.ts';
 import { BUILT, viteConfig } from './vite.ts';
 
 const [brotli, zip] = [promisify(brotliCompress), promisify(gzip)];
@@ -20,7 +21,8 @@ async function compress(file: string): Promise<void> {
 const since = performance.now();
 await writeDocuments();
 await build(viteConfig);
-const texts = globSync('**/*.{html,js,css,svg,json}', { cwd: BUILT }).map((file) => join(BUILT, file));
+await writeInstallable();
+const texts = globSync('**/*.{html,js,css,svg,json,webmanifest}', { cwd: BUILT }).map((file) => join(BUILT, file));
 await Promise.all(texts.map(compress));
 // The scripts that the HTML file references. The first view waits for all of them.
 const first = [...readFileSync(join(BUILT, 'index.html'), 'utf8').matchAll(/"\/(assets\/[^"]+\.js)"/g)].map(

@@ -32,7 +32,7 @@ export const changesIn = <D extends object>(draft: D, begun: D): Partial<D> =>
 interface Props<D extends Described> extends DraftProps<D> {
   readonly nameLimit: number;
   readonly description: { readonly label: string; readonly hint?: string };
-  /** Further fields of the form. */
+  /** Renders further fields of the form. `draft` contains the current values of the form, and `put` replaces some of them. */
   readonly fields?: (draft: D, put: (part: Partial<D>) => void) => ReactNode;
 }
 

@@ -1,4 +1,5 @@
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
+import { type ComponentProps, type InputHTMLAttributes, type ReactNode, useId, useRef } from 'react';
+import { Select, type SelectProps } from './select.tsx';
 import './form.css';
 
 /** A form field with its label and hint. */
@@ -21,7 +22,7 @@ export function Field({
   );
 }
 
-type TextProps = InputHTMLAttributes<HTMLInputElement> & { readonly label: string; readonly hint?: ReactNode };
+type TextProps = ComponentProps<'input'> & { readonly label: string; readonly hint?: ReactNode };
 
 export function TextField({ label, hint, ...rest }: TextProps) {
   return (
@@ -29,6 +30,24 @@ export function TextField({ label, hint, ...rest }: TextProps) {
       <input className="input" dir="auto" autoComplete="off" {...rest} />
     </Field>
   );
+}
+
+/** Field for the viewer's password, which confirms a change that gives access. @param hint Sentence before the usual hint. */
+export const PasswordField = ({ hint, ...rest }: Omit<TextProps, 'label' | 'hint'> & { readonly hint?: string }) => (
+  <TextField
+    label="Your current password"
+    name="password"
+    type="password"
+    autoComplete="current-password"
+    hint={`${hint === undefined ? '' : `${hint} `}Not required within ten minutes of signing in.`}
+    {...rest}
+  />
+);
+
+/** Returns the password in a form with a `PasswordField` as input of a mutation. */
+export function passwordIn(data: FormData): { readonly currentPassword?: string } {
+  const currentPassword = String(data.get('password') ?? '');
+  return currentPassword === '' ? {} : { currentPassword };
 }
 
 type CheckProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'type'> & { readonly label: string };
@@ -42,25 +61,34 @@ export function Check({ label, ...rest }: CheckProps) {
   );
 }
 
-type ChoiceProps<T extends string> = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'onChange'> & {
+interface ChoiceProps<T extends string> extends Omit<SelectProps<T>, 'id' | 'labelId' | 'describedBy'> {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** Values with their labels, in display order. */
-  readonly options: readonly (readonly [value: T, name: string])[];
-  readonly onChoose?: (value: T) => void;
-};
+  readonly 'aria-describedby'?: string | undefined;
+}
 
-export function Choice<T extends string>({ label, hint, options, onChoose, ...rest }: ChoiceProps<T>) {
+/** A field with a fixed set of values. */
+export function Choice<T extends string>({ label, hint, 'aria-describedby': describedBy, ...rest }: ChoiceProps<T>) {
+  const id = useId();
+  const control = useRef<HTMLDivElement>(null);
+  const hasHint = hint !== undefined && hint !== '' && hint !== false;
+  const ids = [describedBy, hasHint ? `${id}-hint` : undefined].filter((one) => one !== undefined);
+  // A click on the label focuses the control without opening its list, as native select boxes do.
+  const focus = () => control.current?.querySelector<HTMLElement>('[aria-labelledby]')?.focus();
   return (
-    <Field label={label} hint={hint}>
-      <select className="input" {...rest} onChange={(event) => onChoose?.(event.currentTarget.value as T)}>
-        {options.map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </Field>
+    <div className="field" ref={control}>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the control itself can be reached with the keyboard. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: see above. */}
+      <span id={`${id}-label`} onClick={focus}>
+        {label}
+      </span>
+      <Select id={id} labelId={`${id}-label`} describedBy={ids.length > 0 ? ids.join(' ') : undefined} {...rest} />
+      {hasHint && (
+        <small className="field-hint" id={`${id}-hint`}>
+          {hint}
+        </small>
+      )}
+    </div>
   );
 }
 

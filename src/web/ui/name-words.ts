@@ -17,8 +17,8 @@ const UNSPACED =
   '\\u30a1-\\u30fa\\u30fd-\\u30ff\\u3105-\\u312f\\u31a0-\\u31bf\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\ua000-\\ua48c' +
   '\\uac00-\\ud7a3\\uf900-\\ufaff\\u{20000}-\\u{323af}';
 /**
- * Positions within a word at which a match may begin: before a letter in `UNSPACED`, between such a letter and a Latin letter,
- * between digits and other characters, and after an apostrophe.
+ * Matches positions within a word at which a match may begin: before a letter in `UNSPACED`, between such a letter and a Latin
+ * letter, between digits and other characters, and after an apostrophe.
  */
 const BEGINNINGS = new RegExp(
   `(?<=[^ ])(?=[${UNSPACED}])|(?<=[${UNSPACED}\\u30fc])(?=[a-z])|(?<=[0-9])(?=[^0-9 ])|(?<=[^0-9 ])(?=[0-9])|(?<=${APOSTROPHE})(?=[^ ])`,

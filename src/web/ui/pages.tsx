@@ -1,8 +1,8 @@
 import { Fragment, type MouseEvent, type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 
-/** Position of a page in a list, and the function that shows the next page. */
-export interface Place {
+/** A page of a list: its start, and the function that shows the next page. */
+export interface ListPage {
   /** Cursor at the end of the preceding page; null for the first page. */
   readonly after: string | null;
   /** Shows the next page. Undefined if the next page is already shown. */
@@ -13,7 +13,7 @@ interface PagesProps {
   /** Identifies the list. If it changes, only the first page is shown. */
   readonly of: string;
   /** Renders the rows of one page. The last row must be a `More`. */
-  readonly children: (place: Place) => ReactNode;
+  readonly children: (page: ListPage) => ReactNode;
 }
 
 /** A list of any length. Each further page is fetched when the user asks for it. */
@@ -27,7 +27,7 @@ export function Pages({ of, children }: PagesProps) {
 }
 
 interface MoreProps {
-  readonly place: Place;
+  readonly page: ListPage;
   /** Page info of the last page that is shown. Undefined until that page is loaded. */
   readonly info: { readonly hasNextPage: boolean; readonly endCursor: string | null } | undefined;
   /** Label of the button. */
@@ -35,7 +35,7 @@ interface MoreProps {
 }
 
 /** Row with a button that shows the next page. Renders nothing if there is no next page or if it is already shown. */
-export function More({ place: { onMore }, info, children }: MoreProps) {
+export function More({ page: { onMore }, info, children }: MoreProps) {
   const { hasNextPage = false, endCursor = null } = info ?? {};
   if (!hasNextPage || endCursor === null || onMore === undefined) return null;
   const show = ({ currentTarget }: MouseEvent) => {

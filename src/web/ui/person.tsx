@@ -1,10 +1,44 @@
+import type { CSSProperties } from 'react';
 import type { PersonBadgeFragment } from '../generated/graphql.ts';
 import { usePresence } from './presence.ts';
 
-/** Image of a user. @param size In pixels. The space is reserved before the image is loaded. */
-export function Avatar({ url, size = 36 }: { readonly url: string; readonly size?: number }) {
-  return <img className="avatar" src={url} alt="" width={size} height={size} loading="lazy" decoding="async" />;
+/** The properties of a user that their picture depends on. */
+export type Face = Pick<PersonBadgeFragment, 'fullName' | 'avatarUrl' | 'avatarSource'>;
+
+interface AvatarProps {
+  readonly person: Face;
+  /** Width and height in pixels. The space is reserved before the image is loaded. */
+  readonly size?: number;
+  /** Address of the image, if another size than the usual one is needed. */
+  readonly url?: string;
 }
+
+/** Picture of a user: the image of the user, or initials for users who have none. */
+export function Avatar({ person, size = 36, url = person.avatarUrl }: AvatarProps) {
+  const { fullName, avatarSource } = person;
+  if (avatarSource !== 'GENERATED') {
+    return <img className="avatar" src={url} alt="" width={size} height={size} loading="lazy" decoding="async" />;
+  }
+  const style = { width: size, height: size, fontSize: size * 0.4, '--hue': hueOf(fullName) } as CSSProperties;
+  // The style sheet shows the initials, so that they are no text of the page.
+  return (
+    <span className="avatar avatar-initials" aria-hidden="true" data-initials={initialsOf(fullName)} style={style} />
+  );
+}
+
+/** Returns the first letters of the first and last word of a name, in upper case. */
+function initialsOf(name: string): string {
+  const words = name.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const letters = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
+  return letters
+    .map((word = '') => [...word][0] ?? '')
+    .join('')
+    .toLocaleUpperCase();
+}
+
+/** Returns a hue in degrees that is always the same for a name. */
+const hueOf = (name: string): number =>
+  [...name].reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) % 360, 7);
 
 /** Presence of a user: a dot on the screen, and a word for screen readers. */
 export function PresenceDot({

@@ -72,15 +72,16 @@ function Popup({ anchor, content }: Omit<Opened, 'key'>) {
 const MARGIN = 8;
 
 /**
- * Places a popup below an element, or above the element if there is more space. The right edges of both are aligned, if the
- * popup then fits into the window.
+ * Places a popup below an element, or above the element if there is more space.
+ *
+ * @param edge Edges of both that are aligned, if the popup then fits into the window: `end` for the right ones.
  */
-function placeBeside(popup: HTMLElement, anchor: Element): void {
-  const { top, bottom, right } = anchor.getBoundingClientRect();
+export function placeBeside(popup: HTMLElement, anchor: Element, edge: 'start' | 'end' = 'end'): void {
+  const { top, bottom, left, right } = anchor.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = popup;
   const isBelow = bottom + height + MARGIN < innerHeight || top < innerHeight - bottom;
   const y = isBelow ? bottom + 4 : top - height - 4;
   const within = (value: number, size: number, room: number) => Math.max(MARGIN, Math.min(value, room - size - MARGIN));
   popup.style.setProperty('--popup-top', `${within(y, height, innerHeight)}px`);
-  popup.style.setProperty('--popup-left', `${within(right - width, width, innerWidth)}px`);
+  popup.style.setProperty('--popup-left', `${within(edge === 'end' ? right - width : left, width, innerWidth)}px`);
 }

@@ -2,11 +2,11 @@ import { useId, useLayoutEffect } from 'react';
 import { createStore, useStore } from '../base/store.ts';
 
 /**
- * Creates a hook for components that the page and each dialog contain. Only one of them is active: the component of the
- * uppermost dialog, or that of the page if no dialog is open. Screen readers read nothing below a modal dialog, and little
- * below it is visible.
+ * Creates a hook for a component of which the page and each dialog contain one instance, such as a live region. Only one
+ * instance is active: that of the uppermost dialog or, if no dialog is open, that of the page. Screen readers ignore everything
+ * below a modal dialog.
  *
- * @returns A hook that returns whether its component was mounted last.
+ * @returns A hook that returns whether its component is the active instance: the last mounted one.
  */
 export function uppermostPlace(): () => boolean {
   const places = createStore<readonly string[]>([]);
