@@ -3,10 +3,7 @@ import { type AnyVariables, type Client, getOperationName, type OperationResult,
 /** Header that the service requires for multipart forms, which contain files. Pages of other sites cannot send this header. */
 export const HEADERS = { 'GraphQL-Require-Preflight': '1' };
 
-/**
- * Idempotency keys of mutations that received no response, by the name and variables of the mutation. It is unknown whether the
- * service has executed these mutations.
- */
+/** Idempotency keys of mutations that received no response, and that the service may have executed, by name and variables. */
 const unsure = new Map<string, string>();
 
 /**
@@ -20,27 +17,19 @@ export async function mutate<D, V extends AnyVariables>(
   variables: V,
 ): Promise<OperationResult<D, V>> {
   const act = JSON.stringify([getOperationName(document), variables], filesByName);
-  const known = unsure.get(act);
-  const key = known ?? newKey();
+  const key = unsure.get(act) ?? newKey();
   const result = await client.mutation(document, variables, withKey(key)).toPromise();
-  if (isSilence(result)) unsure.set(act, key);
-  else if (known !== undefined) unsure.delete(act);
-  else unsure.clear();
+  if (result.error?.graphQLErrors.length === 0) unsure.set(act, key);
+  else if (!unsure.delete(act)) unsure.clear();
   return result;
 }
 
-/** Returns the operation context that sends an idempotency key. */
-export const withKey = (key: string) => ({
-  // The key is sent as a header, because the cache drops the extensions of an operation. These options replace the options of
-  // the client, so they repeat the headers of the client.
-  fetchOptions: { headers: { ...HEADERS, 'Idempotency-Key': key } },
-});
+/** Returns the operation context that sends an idempotency key: as a header, because the cache drops extensions. */
+export const withKey = (key: string) => ({ fetchOptions: { headers: { ...HEADERS, 'Idempotency-Key': key } } });
 
 /** Returns a random idempotency key. Browsers have no `crypto.randomUUID` on insecure connections. */
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
-
-const isSilence = ({ error }: OperationResult): boolean => error !== undefined && error.graphQLErrors.length === 0;
 
 const filesByName = (_: string, value: unknown): unknown =>
   value instanceof File ? [value.name, value.size, value.lastModified] : value;

@@ -1,13 +1,14 @@
 import { type Exchange, makeOperation, type OperationResult } from 'urql';
 import { fromArray, map, mergeMap, pipe } from 'wonka';
 
-/** Number of the latest results that are kept: more than arrive during a request. */
+/** Maximum number of kept results: more than usually arrive during one request. If there are more, the oldest is dropped. */
 const KEPT = 1_000;
 
 /**
- * Passes events to the cache again after the response to a query that was sent before them. The response may be older, and has
- * overwritten their values. Events contain new values, not differences, so applying them again is harmless. The registration of
- * a queue, which makes older data invalid, is repeated likewise. Must be placed between the cache and the network.
+ * Passes events to the cache again after the response to a query, if the query was sent before the events arrived. The response
+ * may be older than the events, and has then overwritten their values in the cache. Events contain new values, not differences,
+ * so applying them again is harmless. The registration of a queue, which makes older data invalid, is repeated likewise. Must
+ * be placed between the cache and the network.
  */
 export const replayExchange: Exchange =
   ({ forward }) =>

@@ -1,91 +1,58 @@
-import { type CombinedError, type Exchange, makeOperation, type Operation } from 'urql';
-import { filter, fromPromise, makeSubject, map, merge, mergeMap, pipe, take, takeUntil, tap } from 'wonka';
+import { OFFLINE_HEADER } from '../base/offline.ts';
 import { createStore } from '../base/store.ts';
 import { untilWorthTrying } from '../base/worth-trying.ts';
+import { isFromStore } from './offline.ts';
 
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [300, 5_000];
-/** Maximum pause, in milliseconds, that the service can request without a message to the user. */
+/**
+ * Maximum pause, in milliseconds, that the service can request without a message to the user. For a longer pause, a message is
+ * shown.
+ */
 const SHORT_MS = 1_000;
 /** Maximum random time, in milliseconds, that is added to a requested pause, so that queries are not all sent at once. */
 const SPREAD_MS = 300;
 
-/** Codes of temporary errors: the query can succeed if it is sent again later. */
-export const TEMPORARY: readonly unknown[] = ['RATE_LIMIT_HIT', 'REQUEST_TIMEOUT', 'STORAGE_FULL'];
+/** Message to the user while a query is being retried. */
+export const trouble = createStore<string | undefined>(undefined);
 
-/** Returns whether the service responded with a temporary error. */
-export const isTemporary = ({ graphQLErrors }: CombinedError): boolean =>
-  graphQLErrors.some(({ extensions }) => TEMPORARY.includes(extensions['code']));
-
-/** Messages to the user about failed queries that are being retried, by operation key. */
-export const troubles = createStore<ReadonlyMap<number, string>>(new Map());
-
-function setTrouble(key: number, message?: string): void {
-  const next = new Map(troubles.get());
-  if (message === undefined ? next.delete(key) : next.get(key) !== message && next.set(key, message))
-    troubles.set(next);
+/** Returns the pause that the service requests, in milliseconds. Undefined if the request cannot succeed later. */
+export function retryAfterMs(errors: readonly { readonly extensions?: object }[]): number | undefined {
+  const seconds = errors.map(({ extensions }) => (extensions as { retryAfterSeconds?: number })?.retryAfterSeconds);
+  const requested = seconds.filter((one) => one !== undefined);
+  return requested.length === 0 ? undefined : 1_000 * Math.max(...requested);
 }
-
-const { source: wishes, next: retryNow } = makeSubject<number>();
-
-/** Ends the pause before the next retry of a query. Its parameter is the operation key. */
-export { retryNow };
 
 /**
- * Retries queries until they succeed. After network errors, the pauses grow, and end early when the browser is online again.
- * After a rate limit, the query waits at least for the time that the service requests, which `@urql/exchange-retry` cannot.
- * Mutations are retried by their callers. Queries with `isTriedOnce` in their context are not retried.
+ * Fetches like `fetch`, but repeats a query until the service executes it. Before each attempt it waits as long as the service
+ * requested. If the service did not respond, it waits longer each time, or until the browser is online again. Mutations are
+ * repeated by their callers.
  */
-export const retryExchange: Exchange =
-  ({ forward }) =>
-  (operations) => {
-    const { source: failed, next: fail } = makeSubject<{ operation: Operation; pause: Promise<void> }>();
-    const retries = mergeMap(({ operation, pause }: { operation: Operation; pause: Promise<void> }) => {
-      // If a component has sent the query again, or no longer needs it, the retry is canceled.
-      const isSame = ({ key }: Operation) => key === operation.key;
-      const wish = filter((key: number) => key === operation.key)(wishes);
-      const isOver = merge<unknown>([fromPromise(pause), wish]);
-      return pipe(
-        isOver,
-        take(1),
-        map(() => operation),
-        takeUntil(filter(isSame)(operations)),
-      );
-    })(failed);
-    const sent = tap(({ kind, key }: Operation) => kind === 'teardown' && setTrouble(key))(operations);
-    return pipe(
-      merge([sent, retries]),
-      forward,
-      filter(({ operation, error }) => {
-        const { kind, key, context } = operation;
-        const retryAfterMs = kind !== 'query' || context['isTriedOnce'] ? undefined : error && retryAfterOf(error);
-        if (error === undefined || retryAfterMs === undefined) {
-          setTrouble(key);
-          return true;
-        }
-        const failures = Number(context['failures'] ?? 0) + 1;
-        if (failures > 1 || retryAfterMs > SHORT_MS || !navigator.onLine) setTrouble(key, messageFor(error));
-        const requestedMs = retryAfterMs + Math.random() * SPREAD_MS;
-        const pause =
-          retryAfterMs > 0
-            ? new Promise<void>((end) => setTimeout(end, requestedMs))
-            : untilWorthTrying(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS));
-        fail({ operation: makeOperation(kind, operation, { ...context, failures }), pause });
-        return false;
-      }),
-    );
-  };
+export const patientFetch: typeof fetch = async (url, options) => {
+  if (typeof options?.body !== 'string' || options.body.includes('"query":"mutation')) {
+    const response = await fetch(url, options);
+    if (response.headers.has(OFFLINE_HEADER)) isFromStore.set(true);
+    return response;
+  }
+  for (let failures = 1; ; failures++) {
+    const response = await fetch(url, options).catch((error) => {
+      if (options.signal?.aborted) throw error;
+    });
+    if (response?.headers.has(OFFLINE_HEADER) === true) isFromStore.set(true);
+    const result = await response
+      ?.clone()
+      .json()
+      .catch(() => {});
+    const requestedMs = retryAfterMs(result?.errors ?? []);
+    if (failures > 1) trouble.set(undefined);
+    if (response !== undefined && result !== undefined && requestedMs === undefined) return response;
+    if (failures > 1 || !navigator.onLine || (requestedMs ?? 0) > SHORT_MS) trouble.set(messageFor(requestedMs));
+    if (requestedMs === undefined)
+      await untilWorthTrying(Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS));
+    else await new Promise((resolve) => setTimeout(resolve, requestedMs + Math.random() * SPREAD_MS));
+  }
+};
 
-/** Returns the pause in milliseconds that the service requests, 0 if it requests none. Undefined if a retry is useless. */
-function retryAfterOf({ networkError, graphQLErrors }: CombinedError): number | undefined {
-  if (networkError !== undefined) return 0;
-  const temporary = graphQLErrors.filter(({ extensions }) => TEMPORARY.includes(extensions['code']));
-  const seconds = temporary.map(({ extensions }) => Number(extensions['retryAfterSeconds']) || 0);
-  return seconds.length === 0 ? undefined : 1_000 * Math.max(...seconds);
-}
-
-function messageFor({ networkError }: CombinedError): string {
+function messageFor(requestedMs: number | undefined): string {
   if (!navigator.onLine) return 'You are offline. Loading continues when the connection is back.';
-  return networkError !== undefined
-    ? 'The service does not respond. Retrying…'
-    : 'The service is temporarily unavailable. Retrying…';
+  return `The service ${requestedMs === undefined ? 'does not respond' : 'is temporarily unavailable'}. Retrying…`;
 }

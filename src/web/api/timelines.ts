@@ -1,15 +1,14 @@
 import type { Cache } from '@urql/exchange-graphcache';
 import {
+  type MessageFlag,
   type MessageState,
   TimelineOrderDocument as TimelineOrder,
   type TimelineOrderQuery,
   type TimelineOrderQueryVariables as Variables,
 } from '../generated/graphql.ts';
-import { ownId } from './fields.ts';
-import { asksFor, belongsTo, narrowKey, type Placed } from './narrow.ts';
+import { belongsTo, narrowKey, type Placed } from './narrow.ts';
 
-// Message lists in the cache, from old to new. `hasPreviousPage`: there are older messages. `hasNextPage`: there are newer
-// ones. The code below reads only IDs and order, not the content of messages.
+// Message lists in the cache, from old to new. Only their IDs and order are read here, not the content of messages.
 
 /** Number of messages to which a list is cut. Browsers can lay out and search that many messages without delay. */
 const WINDOW = 300;
@@ -20,45 +19,22 @@ const PAGE = 50;
 
 type Narrow = Variables['narrow'];
 type List = NonNullable<TimelineOrderQuery['messages']>;
-type Place = List['nodes'][number];
+type ListedMessage = List['nodes'][number];
 
 /**
- * Keys (`narrowKey`) of the lists that the viewer has scrolled close to the newest message. When such a list is full, new
- * messages remove the oldest ones. All other lists keep their oldest messages, because the viewer may be reading them.
+ * Replaces each cached list of messages by the result of `change`. Lists for which it returns null are read again. Skips the
+ * results of queries for one more page.
  */
-const followed = new Set<string>();
-
-/** Records whether the viewer has scrolled a list close to its newest message. @param key `narrowKey` of the list. */
-export function follow(key: string, isFollowed: boolean): void {
-  if (isFollowed) followed.add(key);
-  else followed.delete(key);
-}
-
-/**
- * Changes the cached lists of some narrows, except queries for one more page.
- *
- * @param change Returns the new list, or 'outdated' if components that show the list must read it again.
- */
-function changeLists(
-  cache: Cache,
-  isConcerned: (narrow: Narrow) => boolean,
-  change: (list: List, narrow: Narrow) => List | 'outdated',
-): void {
+function changeLists(cache: Cache, change: (list: List, narrow: Narrow) => List | null): void {
   for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
     if (fieldName !== 'messages' || args?.['countBefore'] !== PAGE || args['countAfter'] !== PAGE) continue;
-    const { narrow, anchor } = args as unknown as Variables;
-    if (!isConcerned(narrow)) continue;
-    let isOutdated = false;
-    cache.updateQuery(
-      { query: TimelineOrder, variables: { ...(narrow !== undefined && { narrow }), anchor } },
-      (data) => {
-        if (!data?.messages) return data;
-        const messages = change(data.messages, narrow);
-        isOutdated = messages === 'outdated';
-        return messages === 'outdated' || messages === data.messages ? data : { ...data, messages };
-      },
-    );
-    if (isOutdated) cache.invalidate('Query', fieldName, args);
+    const variables = args as unknown as Variables;
+    const list = cache.readQuery({ query: TimelineOrder, variables })?.messages;
+    if (!list) continue;
+    const messages = change(list, variables.narrow);
+    if (messages === null) cache.invalidate('Query', fieldName, args);
+    else if (messages !== list)
+      cache.updateQuery({ query: TimelineOrder, variables }, (data) => data && { ...data, messages });
   }
 }
 
@@ -70,81 +46,83 @@ function without(list: List, isGone: (id: string) => boolean): List {
 }
 
 /** Adds messages at one end of a list. If the list gets too long, messages at its other end are removed. */
-function extended(list: List, added: readonly Place[], isOlder: boolean, hasMore: boolean): List {
+function extended(list: List, added: readonly ListedMessage[], isOlder: boolean, hasMore: boolean): List {
   const fresh = added.filter(({ id }) => !contains(list, id));
   const nodes = [...list.nodes, ...fresh].toSorted((a, b) => a.databaseId - b.databaseId);
   const isCut = nodes.length > WINDOW + SLACK;
-  const kept = isOlder ? nodes.slice(0, WINDOW) : nodes.slice(-WINDOW);
-  const [hasOlder, hasNewer] = [list.pageInfo.hasPreviousPage || isCut, list.pageInfo.hasNextPage || isCut];
+  const { hasPreviousPage, hasNextPage } = list.pageInfo;
   const ends = isOlder
-    ? { hasPreviousPage: hasMore, hasNextPage: hasNewer }
-    : { hasPreviousPage: hasOlder, hasNextPage: hasMore };
+    ? { hasPreviousPage: hasMore, hasNextPage: hasNextPage || isCut }
+    : { hasPreviousPage: hasPreviousPage || isCut, hasNextPage: hasMore };
+  const kept = isOlder ? nodes.slice(0, WINDOW) : nodes.slice(-WINDOW);
   return { ...list, nodes: isCut ? kept : nodes, pageInfo: { ...list.pageInfo, ...ends } };
 }
 
-/** Adds a new message to each matching list that is loaded up to the newest message. */
-export function append(cache: Cache, message: Place & Placed): void {
-  const viewerId = ownId(cache);
-  const isConcerned = (narrow: Narrow) => belongsTo(narrow, message, viewerId) === true;
-  changeLists(cache, isConcerned, (list, narrow) => {
-    if (list.pageInfo.hasNextPage || contains(list, message.id)) return list;
-    // The viewer is reading older messages. The new messages load when the viewer scrolls down.
-    const isFull = list.nodes.length >= WINDOW + SLACK && !followed.has(narrowKey(narrow));
-    if (isFull) return { ...list, pageInfo: { ...list.pageInfo, hasNextPage: true } };
-    return extended(list, [message], false, false);
-  });
-}
-
-/** Arguments and result of a query for messages. */
-interface Page extends Partial<Variables> {
-  readonly countBefore?: number;
-  readonly countAfter?: number;
-  readonly page: List;
-}
-
 /**
- * Adds a page to the lists of its narrow whose first or last message is the message at which the page begins. The queries for
- * one more page have 0 for one of the counts.
+ * Adds the result of a query for one more page to the cached lists with the same narrow that end at the anchor of the query.
  */
-export function extend(cache: Cache, { narrow, anchor, countBefore, countAfter, page }: Page): void {
-  const messageId = anchor?.messageId;
-  if (messageId == null || (countBefore !== 0 && countAfter !== 0)) return;
-  const isOlder = countAfter === 0;
-  const hasMore = isOlder ? page.pageInfo.hasPreviousPage : page.pageInfo.hasNextPage;
-  const isConcerned = (one: Narrow) => narrowKey(one) === narrowKey(narrow);
-  changeLists(cache, isConcerned, (list) =>
-    list.nodes.at(isOlder ? 0 : -1)?.id === messageId ? extended(list, page.nodes, isOlder, hasMore) : list,
+export function extend(cache: Cache, page: List, args: Partial<Variables> & Record<string, unknown>): void {
+  const [messageId, isOlder] = [args.anchor?.messageId, args['countAfter'] === 0];
+  if (messageId == null || (!isOlder && args['countBefore'] !== 0)) return;
+  const { hasPreviousPage, hasNextPage } = page.pageInfo;
+  changeLists(cache, (list, narrow) =>
+    narrowKey(narrow) === narrowKey(args.narrow) && list.nodes.at(isOlder ? 0 : -1)?.id === messageId
+      ? extended(list, page.nodes, isOlder, isOlder ? hasPreviousPage : hasNextPage)
+      : list,
   );
 }
 
 /** Removes deleted messages from all lists. */
 export const remove = (cache: Cache, ids: readonly string[]): void =>
-  changeLists(
-    cache,
-    () => true,
-    (list) => without(list, (id) => ids.includes(id)),
-  );
-
-/** Removes moved messages from the lists that they no longer match. Lists that lack a matching message are read again. */
-export function move(cache: Cache, moved: readonly (Placed & { readonly id: string })[]): void {
-  const viewerId = ownId(cache);
-  const changed = (list: List, narrow: Narrow) => {
-    const matches = new Map(moved.map((one) => [one.id, belongsTo(narrow, one, viewerId)]));
-    const isOutdated = moved.some(({ id }) => matches.get(id) === true && !contains(list, id));
-    return isOutdated ? 'outdated' : without(list, (id) => matches.get(id) === false);
-  };
-  changeLists(cache, () => true, changed);
-}
+  changeLists(cache, (list) => without(list, (id) => ids.includes(id)));
 
 /**
- * Updates the lists whose narrow requires or excludes a state, after messages entered or left that state: removes the messages,
- * or reads the list again, because only the service knows whether the messages match the whole narrow.
+ * Puts new and changed messages into the lists that they match, and removes them from those that they no longer match. If a
+ * message belongs at another position of a list than its end, the list is read again.
+ *
+ * @param state The state of the messages that has changed. Only lists that depend on this state are changed. They are read
+ *   again if only the service can decide whether a message matches. Absent: the messages are new, or were moved.
  */
-export function changeState(cache: Cache, ids: readonly string[], state: MessageState, isIn: boolean): void {
-  const isConcerned = (narrow: Narrow) => asksFor(narrow, state);
-  changeLists(cache, isConcerned, (list, narrow) => {
-    const isWanted = narrow?.is?.includes(state) === true;
-    if (isWanted !== isIn) return without(list, (id) => ids.includes(id));
-    return ids.every((id) => contains(list, id)) ? list : 'outdated';
+export function refile(cache: Cache, ids: readonly string[], state?: MessageState): void {
+  const viewerId = ownId(cache);
+  const messages = ids.map((id) => ({ __typename: 'Message', id, ...placedIn(cache, id) }));
+  changeLists(cache, (list, narrow) => {
+    const states = [...(narrow?.is ?? []), ...(narrow?.not?.is ?? [])];
+    if (state !== undefined && !states.includes(state)) return list;
+    let changed = list;
+    for (const message of messages) {
+      const isIn = belongsTo(narrow, message, viewerId);
+      if (isIn === undefined && state !== undefined) return null;
+      if (isIn === false) changed = without(changed, (id) => id === message.id);
+      if (isIn !== true || contains(changed, message.id)) continue;
+      if (message.databaseId < (changed.nodes.at(-1)?.databaseId ?? 0)) return null;
+      // The viewer may be reading the oldest messages of a full list. The new ones load when the viewer scrolls down.
+      const isFull = changed.nodes.length >= WINDOW + SLACK;
+      if (!changed.pageInfo.hasNextPage) changed = extended(changed, isFull ? [] : [message], false, isFull);
+    }
+    return changed;
   });
+}
+
+/** Returns the properties of a message in the cache that decide in which lists it is, and where. */
+function placedIn(cache: Cache, id: string): Placed & Pick<ListedMessage, 'databaseId'> {
+  const of = (field: string): unknown => cache.resolve({ __typename: 'Message', id }, field);
+  const idOf = (entity: unknown) =>
+    entity ? String(cache.resolve(entity as string, 'id')) : (entity as null | undefined);
+  const flags = of('flags') as readonly MessageFlag[] | undefined;
+  const others = flags?.filter((flag) => flag !== 'STARRED');
+  return {
+    databaseId: Number(of('databaseId')),
+    channelId: idOf(of('channel')),
+    topicName: of('topicName') as string | undefined,
+    participantIds: ((of('participants') ?? []) as string[]).map((one) => String(idOf(one))),
+    // Events about stars contain only this value.
+    flags: others && (of('viewerHasStarred') === true ? [...others, 'STARRED'] : others),
+  };
+}
+
+/** Returns the id of the signed-in user from the cache; empty if the user is not loaded. */
+function ownId(cache: Cache): string {
+  const viewer = cache.resolve('Query', 'viewer');
+  return typeof viewer === 'string' ? String(cache.resolve(viewer, 'id')) : '';
 }

@@ -10,32 +10,25 @@ export interface Command<V> {
   readonly isBusy: boolean;
 }
 
-/**
- * Returns a function that runs a mutation, the reason of the last failure, and whether the mutation is in progress.
- *
- * @param onDone Called with the result after success.
- */
+/** Returns a function that runs a mutation, and its state. @param onDone Called with the result after success. */
 export function useCommand<D extends object, V extends AnyVariables>(
   document: TypedDocumentNode<D, V>,
   onDone?: (data: D) => void,
 ): Command<V> {
   const client = useClient();
-  const [isBusy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<string>();
+  const [state, setState] = useState<Omit<Command<V>, 'run'>>({ isBusy: false, refusal: undefined });
   const done = useRef(onDone);
   done.current = onDone;
   const run = useCallback(
     async (variables: V) => {
-      setRefusal(undefined);
-      setBusy(true);
+      setState({ isBusy: true, refusal: undefined });
       const { data, error } = await mutate(client, document, variables);
-      setBusy(false);
-      const said = refusalIn(data ?? undefined, error);
-      setRefusal(said);
-      if (said === undefined && data) done.current?.(data);
-      return said === undefined;
+      const refusal = refusalIn(data ?? undefined, error);
+      setState({ isBusy: false, refusal });
+      if (refusal === undefined && data) done.current?.(data);
+      return refusal === undefined;
     },
     [client, document],
   );
-  return { run, refusal, isBusy };
+  return { run, ...state };
 }

@@ -1,37 +1,28 @@
 import type { Client } from 'urql';
 import { onEnd, pipe, subscribe } from 'wonka';
+import { forgetStored, isFromStore } from '../api/offline.ts';
 import { createStore } from '../base/store.ts';
 import { untilWorthTrying } from '../base/worth-trying.ts';
 import { EventsDocument, type EventsSubscription, RegisterDocument } from '../generated/graphql.ts';
-import { cachedPosition, liveStatus, updateStatus } from './status.ts';
+import { connection, position, queueId } from './status.ts';
 
-/**
- * Time in seconds after which the service deletes an event queue that is not read: 12 hours, so that a queue survives a night.
- * The service accepts at most a week.
- */
+/** Time in seconds after which the service deletes an event queue that is not read: a night. It accepts at most a week. */
 const IDLE_SECONDS = 12 * 60 * 60;
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [300, 5_000];
+/** Matches the codes of errors after which the page asks the user to sign in. */
+const REFUSED = /^(UNAUTHORIZED|INVALID_API_KEY|AUTHENTICATION_FAILED|USER_DEACTIVATED|REALM_DEACTIVATED)$/;
 
 export type LiveEvent = NonNullable<EventsSubscription['events']>;
 
-/**
- * State of the data in the cache. `ready`: the cache contains the data of the first screen. `refused`: the user is not signed
- * in.
- */
+/** `ready`: the cache contains the data of the first screen. `refused`: the user is not signed in. */
 export const engineState = createStore<'starting' | 'ready' | 'refused'>('starting');
 
-/**
- * Code of the error that ended the session of the page, for example after a sign-out in another browser. Undefined until then.
- */
+/** Code of the error that ended the session of the page, for example after a sign-out elsewhere. Undefined until then. */
 export const endedBy = createStore<string | undefined>(undefined);
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
-/**
- * Calls a listener for each event, after the cache has stored the event. For data that the page keeps outside of the cache.
- *
- * @returns A function that removes the listener.
- */
+/** Calls a listener for each event, after the cache has stored the event. @returns A function that removes the listener. */
 export function onEvent(listener: (event: LiveEvent) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -46,24 +37,22 @@ export function onEvent(listener: (event: LiveEvent) => void): () => void {
  */
 export function startEngine(client: Client): () => void {
   const stopped = new AbortController();
-  const { signal } = stopped;
   endedBy.set(undefined);
-  void run(client, signal);
+  void run(client, stopped.signal);
   return () => {
     stopped.abort();
     engineState.set('starting');
-    updateStatus({ queueId: null, position: -1 });
-    cachedPosition.set(-1);
+    queueId.set(null);
+    position.set(-1);
   };
 }
 
 async function run(client: Client, signal: AbortSignal): Promise<void> {
-  let waitMs = FIRST_WAIT_MS;
-  while (!signal.aborted) {
-    const registered = await register(client, signal);
-    if (registered === 'refused') return engineState.set('refused');
+  for (let waitMs = FIRST_WAIT_MS; !signal.aborted; ) {
+    await register(client, signal);
+    if (signal.aborted || engineState.get() === 'refused') return;
     // A node of another version can accept the registration and reject the subscription. The next attempt is then delayed.
-    if (registered === 'ready' && (await listen(client, signal))) waitMs = FIRST_WAIT_MS;
+    if (queueId.get() !== null && (await listen(client, signal))) waitMs = FIRST_WAIT_MS;
     else {
       await untilWorthTrying(waitMs);
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
@@ -71,59 +60,59 @@ async function run(client: Client, signal: AbortSignal): Promise<void> {
   }
 }
 
-const REFUSED: readonly unknown[] = [
-  'UNAUTHORIZED',
-  'INVALID_API_KEY',
-  'AUTHENTICATION_FAILED',
-  'USER_DEACTIVATED',
-  'REALM_DEACTIVATED',
-];
-
-async function register(client: Client, signal: AbortSignal): Promise<'ready' | 'refused' | 'failed'> {
+/** Registers an event queue and reads the first screen. */
+async function register(client: Client, signal: AbortSignal): Promise<void> {
+  queueId.set(null);
+  // Becomes true again if the response to this request is a stored one too.
+  isFromStore.set(false);
   const input = { idleTimeoutSeconds: IDLE_SECONDS };
   const { data, error } = await client.mutation(RegisterDocument, { input }).toPromise();
-  if (signal.aborted) return 'failed';
   const result = data?.registerEventQueue;
-  if (result?.__typename === 'RegisterEventQueuePayload' && result.queueId !== null) {
-    updateStatus({ queueId: result.queueId, position: result.position });
-    cachedPosition.set(result.position);
+  if (signal.aborted) return;
+  if (result?.__typename === 'RegisterEventQueuePayload') {
+    queueId.set(result.queueId);
+    position.set(result.position);
     engineState.set('ready');
-    return 'ready';
+    return;
   }
-  const codes = [...(error?.graphQLErrors ?? []).map(({ extensions }) => extensions['code'])];
-  if (result != null && 'code' in result) codes.push(result.code);
-  const refusal = codes.find((code) => REFUSED.includes(code));
-  if (refusal === undefined) return 'failed';
+  const codes = [result?.code, ...(error?.graphQLErrors ?? []).map(({ extensions }) => extensions['code'])];
+  const refusal = codes.map(String).find((code) => REFUSED.test(code));
+  if (refusal === undefined) return;
   // Before the first screen is loaded, it is unknown whether there was a session.
-  if (engineState.get() === 'ready') endedBy.set(String(refusal));
-  return 'refused';
+  if (engineState.get() === 'ready') endedBy.set(refusal);
+  void forgetStored();
+  engineState.set('refused');
 }
 
 /**
- * Reads the event queue until the service reports that the queue is lost, or ends the subscription because the queue was
- * deleted. Also stops if `signal` is aborted.
+ * Reads the event queue until it is lost or `signal` is aborted.
  *
  * @returns Whether at least one event was received.
  */
 async function listen(client: Client, signal: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let hasReceived = false;
-  const { queueId } = liveStatus.get();
   const { unsubscribe } = pipe(
-    client.subscription(EventsDocument, { queueId: queueId ?? '' }),
+    client.subscription(EventsDocument, { queueId: queueId.get() ?? '' }),
     onEnd(resolve),
     subscribe(({ data, error }) => {
       const event = data?.events;
-      // After a response to a query, events are repeated for the cache (`api/replay.ts`).
-      if (event && event.position > cachedPosition.get()) {
+      // Events are repeated for the cache after a response to a query (`api/replay.ts`), and after a disconnect.
+      if (event && event.position > position.get()) {
         hasReceived = true;
         for (const listener of [...listeners]) listener(event);
-        cachedPosition.set(event.position);
+        position.set(event.position);
       }
       if (error !== undefined) resolve();
     }),
   );
   signal.addEventListener('abort', () => resolve());
-  await promise.finally(unsubscribe);
+  // Stored responses can miss changes before the position of the queue. With a new queue, all data is read again.
+  const renew = () => connection.get() === 'live' && isFromStore.get() && resolve();
+  const stops = [connection.watch(renew), isFromStore.watch(renew)];
+  await promise.finally(() => {
+    unsubscribe();
+    for (const stop of stops) stop();
+  });
   return hasReceived;
 }
