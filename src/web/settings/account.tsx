@@ -5,9 +5,11 @@ import { useData } from '../api/use-data.ts';
 import { OwnProfileDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
 import { signOut } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
-import { Check, Refusal, TextField } from '../ui/form.tsx';
+import { Check, PasswordField, Refusal, TextField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
+import { LinkedIdentities } from './linked-identities.tsx';
+import { SecondFactor } from './second-factor.tsx';
 import { Sessions } from './sessions.tsx';
 
 /** Settings for the viewer's email address, password and sessions. */
@@ -21,6 +23,8 @@ export function Account() {
     <div className="form">
       <EmailForm email={data.viewer.deliveryEmail ?? ''} isFixed={data.organization?.emailChangesDisabled === true} />
       <PasswordForm />
+      <SecondFactor />
+      <LinkedIdentities />
       <Sessions />
       <div>
         <Button onClick={() => void signOut(client)}>Sign out of this browser</Button>
@@ -43,14 +47,7 @@ function EmailForm({ email, isFixed }: { readonly email: string; readonly isFixe
   };
   return (
     <form className="form" onSubmit={submit} aria-label="Email">
-      <TextField
-        label="Current password"
-        name="password"
-        type="password"
-        autoComplete="current-password"
-        disabled={isFixed}
-        hint="Not required within ten minutes after you signed in."
-      />
+      <PasswordField disabled={isFixed} />
       <div className="field-and-button">
         <TextField
           label="Email"

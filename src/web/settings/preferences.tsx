@@ -1,7 +1,7 @@
 import { Choice } from '../ui/form.tsx';
-import { Select, type SettingProps, SettingsForm, Switches } from './setting-fields.tsx';
+import { LANGUAGES, nameOfLanguage, withCurrent, withCurrentOption } from '../ui/options.ts';
+import { ChoiceSetting, type SettingProps, SettingsForm, Switches } from './setting-fields.tsx';
 
-const LANGUAGES = ['en', 'de', 'es', 'fr', 'it', 'ja', 'ko', 'nl', 'pl', 'pt-br', 'ru', 'sv', 'tr', 'uk', 'zh-hans'];
 const SIZES = [12, 14, 16, 18, 20];
 const COLORS = [
   ['AUTOMATIC', 'System default'],
@@ -39,19 +39,19 @@ function Fields(props: SettingProps) {
   const { settings, change } = props;
   return (
     <>
-      <Select {...props} name="colorScheme" label="Theme" options={COLORS} />
+      <ChoiceSetting {...props} name="colorScheme" label="Theme" options={COLORS} />
       <Choice
         label="Text size"
         value={String(settings.webFontSizePx)}
         options={withCurrent(SIZES, settings.webFontSizePx).map((size) => [String(size), `${size} pixels`])}
         onChoose={(size) => void change({ webFontSizePx: Number(size) })}
       />
-      <Select
+      <ChoiceSetting
         {...props}
         name="defaultLanguage"
         label="Language"
         hint="Interface language in other clients. This page is in English."
-        options={withCurrent(LANGUAGES, settings.defaultLanguage).map((code) => [code, nameOfLanguage(code)])}
+        options={withCurrentOption(LANGUAGES, settings.defaultLanguage, nameOfLanguage)}
       />
       <Choice
         label="Time format"
@@ -59,7 +59,7 @@ function Fields(props: SettingProps) {
         options={CLOCKS}
         onChoose={(value) => void change({ twentyFourHourTime: value === 'null' ? null : value === 'true' })}
       />
-      <Select {...props} name="timezone" label="Time zone" options={timeZones(settings.timezone)} />
+      <ChoiceSetting {...props} name="timezone" label="Time zone" options={timeZones(settings.timezone)} />
       <Switches
         {...props}
         legend="Writing"
@@ -78,7 +78,7 @@ function Fields(props: SettingProps) {
           ['sendChannelTypingNotifications', 'Your typing notifications in channels'],
         ]}
       />
-      <Select
+      <ChoiceSetting
         {...props}
         name="emailAddressVisibility"
         label="Who can see your email address"
@@ -92,33 +92,26 @@ function Fields(props: SettingProps) {
           ['displayEmojiReactionUsers', 'Names of users who reacted, if there are few'],
         ]}
       />
-      <Select
+      <ChoiceSetting
         {...props}
         name="automaticallyFollowTopicsPolicy"
         label="Automatically follow topics"
         options={TRIGGERS}
       />
-      <Select
+      <ChoiceSetting
         {...props}
         name="automaticallyUnmuteTopicsInMutedChannelsPolicy"
         label="Automatically unmute topics in muted channels"
         options={TRIGGERS}
       />
-      <Select {...props} name="webMarkReadOnScrollPolicy" label="Mark messages as read on scroll" options={MARKING} />
+      <ChoiceSetting
+        {...props}
+        name="webMarkReadOnScrollPolicy"
+        label="Mark messages as read on scroll"
+        options={MARKING}
+      />
     </>
   );
-}
-
-/** Returns the offered values of a setting. If the current value is not one of them, it is appended. */
-const withCurrent = <T,>(offered: readonly T[], current: T): readonly T[] =>
-  offered.includes(current) ? offered : [...offered, current];
-
-function nameOfLanguage(code: string): string {
-  try {
-    return new Intl.DisplayNames([code], { type: 'language' }).of(code) ?? code;
-  } catch {
-    return code;
-  }
 }
 
 const timeZones = (current: string): readonly (readonly [string, string])[] =>

@@ -47,7 +47,7 @@ export function Switches({ legend, of, settings, change }: SwitchesProps) {
   );
 }
 
-interface SelectProps<N extends NameOf<string>> extends SettingProps {
+interface ChoiceSettingProps<N extends NameOf<string>> extends SettingProps {
   readonly name: N;
   readonly label: string;
   readonly hint?: string;
@@ -55,6 +55,6 @@ interface SelectProps<N extends NameOf<string>> extends SettingProps {
 }
 
 /** A setting with a fixed set of values. */
-export function Select<N extends NameOf<string>>({ name, settings, change, ...rest }: SelectProps<N>) {
+export function ChoiceSetting<N extends NameOf<string>>({ name, settings, change, ...rest }: ChoiceSettingProps<N>) {
   return <Choice {...rest} value={settings[name]} onChoose={(value) => void change({ [name]: value })} />;
 }
