@@ -14,7 +14,7 @@ import { RemoveButton } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Failure, NotReady } from '../ui/not-ready.tsx';
-import { More, Pages, type Place } from '../ui/pages.tsx';
+import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import { openGroup } from './open-group.tsx';
 
 interface Props {
@@ -32,10 +32,10 @@ export function GroupMembers({ group }: Props) {
       <Refusal>{refusal}</Refusal>
       <ul className="plain-list" aria-label="Subgroups">
         <Pages of={userGroupId}>
-          {(place) => (
+          {(page) => (
             <SubgroupsPage
               userGroupId={userGroupId}
-              place={place}
+              page={page}
               onRemove={
                 group.viewerCanManage && !isDeactivated
                   ? (id) => void run({ input: { userGroupId, removeSubgroupIds: [id] } })
@@ -47,10 +47,10 @@ export function GroupMembers({ group }: Props) {
       </ul>
       <ul className="plain-list" aria-label="Members">
         <Pages of={userGroupId}>
-          {(place) => (
+          {(page) => (
             <MembersPage
               userGroupId={userGroupId}
-              place={place}
+              page={page}
               onRemove={mayRemove ? (id) => void run({ input: { userGroupId, removeMemberIds: [id] } }) : undefined}
             />
           )}
@@ -62,13 +62,13 @@ export function GroupMembers({ group }: Props) {
 
 interface PageProps {
   readonly userGroupId: string;
-  readonly place: Place;
+  readonly page: ListPage;
   /** Called to remove a member. Undefined if the viewer cannot remove members. */
   readonly onRemove: ((id: string) => void) | undefined;
 }
 
-function MembersPage({ userGroupId, place, onRemove }: PageProps) {
-  const variables = { userGroupId, after: place.after };
+function MembersPage({ userGroupId, page, onRemove }: PageProps) {
+  const variables = { userGroupId, after: page.after };
   const read = useData(GroupMembersDocument, variables, { requestPolicy: 'cache-and-network' });
   if (read.state !== 'ready') return <NotReady of={read} as="li" />;
   const { nodes = [], pageInfo } = read.data.userGroup?.members ?? {};
@@ -77,18 +77,18 @@ function MembersPage({ userGroupId, place, onRemove }: PageProps) {
       {nodes.map((person) => (
         <MemberRow key={person.id} person={person} onRemove={onRemove} />
       ))}
-      {pageInfo !== undefined && nodes.length === 0 && place.after === null && (
+      {pageInfo !== undefined && nodes.length === 0 && page.after === null && (
         <li className="row soft">No direct members.</li>
       )}
-      <More place={place} info={pageInfo}>
+      <More page={page} info={pageInfo}>
         More members
       </More>
     </>
   );
 }
 
-function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
-  const variables = { userGroupId, after: place.after };
+function SubgroupsPage({ userGroupId, page, onRemove }: PageProps) {
+  const variables = { userGroupId, after: page.after };
   const read = useData(GroupSubgroupsDocument, variables, { requestPolicy: 'cache-and-network' });
   // The list of members already shows that the dialog is loading.
   if (read.state !== 'ready') return <Failure of={read} as="li" />;
@@ -107,7 +107,7 @@ function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
           <RemoveButton id={one.id} name={nameOfGroup(one)} onRemove={onRemove} />
         </li>
       ))}
-      <More place={place} info={pageInfo}>
+      <More page={page} info={pageInfo}>
         More groups
       </More>
     </>

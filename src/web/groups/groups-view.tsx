@@ -9,7 +9,7 @@ import { Choice, TextField } from '../ui/form.tsx';
 import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
-import { More, Pages, type Place } from '../ui/pages.tsx';
+import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import { JoinButton } from './join-button.tsx';
 import { openCreateGroup, openGroup } from './open-group.tsx';
 
@@ -46,7 +46,7 @@ export function GroupsView({ menu }: { readonly menu: ReactNode }) {
           </div>
           <ul className="plain-list" aria-label="Groups">
             <Pages of={`${kind} ${nameContains}`}>
-              {(place) => <GroupsPage place={place} kind={kind} nameContains={nameContains} />}
+              {(page) => <GroupsPage page={page} kind={kind} nameContains={nameContains} />}
             </Pages>
           </ul>
         </section>
@@ -56,16 +56,16 @@ export function GroupsView({ menu }: { readonly menu: ReactNode }) {
 }
 
 interface PageProps {
-  readonly place: Place;
+  readonly page: ListPage;
   readonly kind: Kind;
   readonly nameContains: string;
 }
 
-function GroupsPage({ place, kind, nameContains }: PageProps) {
+function GroupsPage({ page, kind, nameContains }: PageProps) {
   const read = useData(
     GroupsDocument,
     {
-      after: place.after,
+      after: page.after,
       includeDeactivated: kind === 'deactivated',
       ...(nameContains !== '' && { nameContains }),
     },
@@ -77,14 +77,14 @@ function GroupsPage({ place, kind, nameContains }: PageProps) {
   // The service lists groups of all kinds, so a page may contain few or none of one kind.
   const groups = userGroups.nodes.filter((group) => kindOf(group) === kind);
   const info = userGroups.pageInfo;
-  const isEmpty = groups.length === 0 && place.after === null && !info.hasNextPage;
+  const isEmpty = groups.length === 0 && page.after === null && !info.hasNextPage;
   return (
     <>
       {groups.map((group) => (
         <GroupRow key={group.id} group={group} />
       ))}
       {isEmpty && <li className="row soft">No groups found.</li>}
-      <More place={place} info={info}>
+      <More page={page} info={info}>
         More groups
       </More>
     </>

@@ -4,6 +4,7 @@ import { GroupNamesDocument, type GroupSettingInput, type HoldersFragment } from
 import { holdersInput, holdersSpoken, namedHolders, nameOfGroup } from '../people/group-names.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
 import { Choice } from '../ui/form.tsx';
+import { Failure } from '../ui/not-ready.tsx';
 
 interface Props {
   readonly label: string;
@@ -16,11 +17,25 @@ interface Props {
 }
 
 /** Value of the option for specific users and groups. The values of all other options are group IDs. */
-const CHOSEN = 'chosen';
+export const CHOSEN = 'chosen';
+
+/** Returns the groups that can be chosen as the holder of a permission, with a hint if there are more. */
+export function useHolderGroups({ group }: HoldersFragment) {
+  const { data } = useData(GroupNamesDocument, {});
+  const { nodes: listed = [], totalCount = 0 } = data?.userGroups ?? {};
+  const isListed = group === null || listed.some(({ id }) => id === group.id);
+  return {
+    groups: isListed ? listed : [...listed, group],
+    hint: (totalCount ?? 0) > listed.length && `Showing the first ${listed.length} groups.`,
+  };
+}
+
+/** Error card of forms with permissions, if the groups of `useHolderGroups` could not be read. */
+export const HolderGroupsFailure = () => <Failure of={useData(GroupNamesDocument, {})} />;
 
 /** Field for the holders of a permission: one group, or chosen users and groups. */
 export function PermissionField({ label, holders, isFixed, changedTo, onChange }: Props) {
-  const { data } = useData(GroupNamesDocument, {});
+  const { groups, hint } = useHolderGroups(holders);
   const [chosen, setChosen] = useState<string>();
   const value = chosen ?? holders.group?.id ?? CHOSEN;
   if (isFixed) {
@@ -31,15 +46,12 @@ export function PermissionField({ label, holders, isFixed, changedTo, onChange }
       </div>
     );
   }
-  const { nodes: listed = [], totalCount = 0 } = data?.userGroups ?? {};
-  const isListed = holders.group === null || listed.some(({ id }) => id === holders.group?.id);
-  const groups = isListed || holders.group === null ? listed : [...listed, holders.group];
   return (
     <>
       <Choice
         label={label}
         value={value}
-        hint={(totalCount ?? 0) > listed.length && `Showing the first ${listed.length} groups.`}
+        hint={hint}
         options={[
           ...groups.map((group) => [group.id, nameOfGroup(group)] as const),
           [CHOSEN, 'Specific users and groups…'],

@@ -4,7 +4,7 @@ import { holdersAsIs, holdersSpoken } from '../people/group-names.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { notify } from '../ui/notices.tsx';
-import { PermissionField } from './permission-field.tsx';
+import { HolderGroupsFailure, PermissionField } from './permission-field.tsx';
 
 /** An unsaved change of a permission. */
 interface Edit {
@@ -54,6 +54,7 @@ export function PermissionsForm<N extends string>({ labels, holders, isFixed, re
   };
   return (
     <form className="form" onSubmit={submit}>
+      <HolderGroupsFailure />
       {(Object.keys(labels) as N[]).map((name) => (
         <PermissionField
           key={`${name} ${saved}`}

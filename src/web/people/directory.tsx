@@ -1,75 +1,19 @@
-import { type ReactNode, useDeferredValue, useState } from 'react';
-import { useData } from '../api/use-data.ts';
-import { type UserRole, UsersDocument, type UsersQueryVariables } from '../generated/graphql.ts';
-import { Choice, TextField } from '../ui/form.tsx';
+import type { ReactNode } from 'react';
 import { Header } from '../ui/header.tsx';
-import { NotReady } from '../ui/not-ready.tsx';
-import { More, Pages, type Place } from '../ui/pages.tsx';
+import { PeopleList } from './people-list.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
-import { PersonMenuButton } from './person-menu.tsx';
-import { PersonRow } from './person-row.tsx';
-import { ROLE_NAMES } from './roles.ts';
 
-const KINDS = {
-  people: { isBot: false, isActive: true },
-  bots: { isBot: true, isActive: true },
-  deactivated: { isActive: false },
-} as const;
-const KIND_NAMES = [
-  ['people', 'People'],
-  ['bots', 'Bots'],
-  ['deactivated', 'Deactivated'],
-] as const;
-const ROLES = [['', 'Any'] as const, ...(Object.entries(ROLE_NAMES) as [UserRole, string][])];
-
-type Filter = Omit<UsersQueryVariables, 'after'>;
-
-/** List of the users that the viewer can see: people, bots or deactivated users, as the viewer chooses. */
+/** View of the users that the viewer can see. */
 export function Directory({ menu }: { readonly menu: ReactNode }) {
-  const [text, setText] = useState('');
-  const [kind, setKind] = useState<keyof typeof KINDS>('people');
-  const [role, setRole] = useState<UserRole | ''>('');
-  const nameContains = useDeferredValue(text.trim());
-  const filter: Filter = {
-    ...KINDS[kind],
-    ...(role !== '' && { role }),
-    ...(nameContains !== '' && { nameContains }),
-  };
   return (
     <>
       <Header menu={menu} title="People" />
       <div className="page" data-section>
         <PeopleTabs />
         <section className="page-section" aria-label="All people">
-          <div className="page-bar">
-            <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
-            <Choice label="Show" options={KIND_NAMES} value={kind} onChoose={setKind} />
-            <Choice label="Role" options={ROLES} value={role} onChoose={setRole} />
-          </div>
-          <ul className="plain-list" aria-label="People">
-            <Pages of={JSON.stringify(filter)}>{(place) => <PeoplePage place={place} filter={filter} />}</Pages>
-          </ul>
+          <PeopleList />
         </section>
       </div>
-    </>
-  );
-}
-
-function PeoplePage({ place, filter }: { readonly place: Place; readonly filter: Filter }) {
-  const read = useData(UsersDocument, { ...filter, after: place.after }, { requestPolicy: 'cache-and-network' });
-  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
-  const { nodes = [], pageInfo } = read.data.users ?? {};
-  return (
-    <>
-      {nodes.map((person) => (
-        <PersonRow key={person.id} person={person} detail={ROLE_NAMES[person.role]}>
-          <PersonMenuButton person={person} />
-        </PersonRow>
-      ))}
-      {nodes.length === 0 && place.after === null && <li className="row soft">No people found.</li>}
-      <More place={place} info={pageInfo}>
-        More people
-      </More>
     </>
   );
 }

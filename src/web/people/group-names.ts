@@ -12,9 +12,12 @@ const ROLE_GROUPS: Readonly<Record<string, string>> = {
   'role:nobody': 'Nobody',
 };
 
+/** Returns the display name of a role group, such as `role:members`. */
+export const nameOfRoleGroup = (name: string): string => ROLE_GROUPS[name] ?? name;
+
 /** Returns the display name of a group. */
 export const nameOfGroup = ({ name, isRoleGroup }: GroupNameFragment): string =>
-  (isRoleGroup ? ROLE_GROUPS[name] : undefined) ?? name;
+  isRoleGroup ? nameOfRoleGroup(name) : name;
 
 /** Returns the holders of a permission as short text for the user. */
 export function holdersSpoken({ group, directMembers, directSubgroups }: HoldersFragment): string {
@@ -25,7 +28,7 @@ export function holdersSpoken({ group, directMembers, directSubgroups }: Holders
 
 /** Returns the users and groups that hold a permission, as entries of `PeoplePicker`. */
 export const namedHolders = ({ group, directMembers, directSubgroups }: HoldersFragment): readonly Named[] => [
-  ...[...(group === null ? [] : [group]), ...directSubgroups].map((one) => ({
+  ...(group === null ? directSubgroups : [group]).map((one) => ({
     id: one.id,
     fullName: nameOfGroup(one),
     isGroup: true,

@@ -5,12 +5,16 @@ import { lazyDialog } from '../ui/lazy-dialog.tsx';
 // The code of each dialog is loaded when the dialog is first opened.
 const PersonCard = lazyDialog(async () => (await import('./person-card.tsx')).PersonCard);
 const StatusDialog = lazyDialog(async () => (await import('./status-dialog.tsx')).StatusDialog);
+const NewMessageDialog = lazyDialog(async () => (await import('./new-message.tsx')).NewMessageDialog);
 
 /** Opens the card of a user. */
 export const openPerson = (userId: string): void => openDialog(<PersonCard userId={userId} />);
 
 /** Opens the dialog that sets the viewer's status. */
 export const openStatus = (): void => openDialog(<StatusDialog />);
+
+/** Opens the dialog that chooses the recipients of a direct message. */
+export const openNewMessage = (): void => openDialog(<NewMessageDialog />);
 
 type Props = ButtonHTMLAttributes<HTMLButtonElement> & { readonly userId: string };
 

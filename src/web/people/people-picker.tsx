@@ -14,6 +14,10 @@ interface Props {
   readonly initial?: readonly Named[];
   /** Whether groups can be chosen as well. */
   readonly withGroups?: boolean;
+  /** Maximum number of chosen entries. A further choice replaces the last one. Default: unlimited. */
+  readonly limit?: number;
+  /** Whether the field has the focus when its dialog opens. */
+  readonly isFirst?: boolean;
   readonly onChange: (chosen: readonly Named[]) => void;
 }
 
@@ -23,7 +27,15 @@ const SHOWN = 8;
  * Field in which the viewer chooses users, and optionally groups, by the beginning of their names. Arrows and Enter choose
  * an entry. Backspace in the empty field removes the last chosen entry.
  */
-export function PeoplePicker({ label, hint, initial = [], withGroups = false, onChange }: Props) {
+export function PeoplePicker({
+  label,
+  hint,
+  initial = [],
+  withGroups = false,
+  limit = Number.POSITIVE_INFINITY,
+  isFirst = false,
+  onChange,
+}: Props) {
   const [chosen, setChosen] = useState(initial);
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
@@ -35,7 +47,7 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
   };
   const choose = (one: Named | undefined) => {
     if (one === undefined) return;
-    put([...chosen, one]);
+    put([...chosen.slice(0, limit - 1), one]);
     setText('');
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -67,6 +79,7 @@ export function PeoplePicker({ label, hint, initial = [], withGroups = false, on
       <input
         id={id}
         className="input"
+        data-autofocus={isFirst || undefined}
         dir="auto"
         role="combobox"
         autoComplete="off"

@@ -1,7 +1,7 @@
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 
-/** Tabs with links to the list of users and the list of groups of the organization. */
+/** Tabs with links to the lists of users, groups and invitations of the organization. */
 export function PeopleTabs() {
   return (
     <nav className="tabs" aria-label="People and groups">
@@ -10,6 +10,9 @@ export function PeopleTabs() {
       </Link>
       <Link className="tab" to={addressOf({ name: 'groups' })}>
         Groups
+      </Link>
+      <Link className="tab" to={addressOf({ name: 'invitations' })}>
+        Invitations
       </Link>
     </nav>
   );

@@ -32,7 +32,7 @@ export function PersonCard({ userId }: { readonly userId: string }) {
   return (
     <Dialog title={person.fullName}>
       <div className="person-card-head">
-        <Avatar url={person.largeAvatarUrl} size={88} />
+        <Avatar person={person} url={person.largeAvatarUrl} size={88} />
         <div>
           <p className="person-card-role">{kindOf(person)}</p>
           <PresenceLine person={person} />

@@ -6,6 +6,8 @@ import {
   DeactivateUserDocument,
   type ManagedPersonFragment,
   ReactivateUserDocument,
+  ResetSecondFactorDocument,
+  SendPasswordResetDocument,
   UpdateUserDocument,
   type UserRole,
 } from '../generated/graphql.ts';
@@ -13,18 +15,29 @@ import { act } from '../ui/act.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
-import { Choice, Refusal, TextField } from '../ui/form.tsx';
+import { Choice, PasswordField, passwordIn, Refusal } from '../ui/form.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { notify } from '../ui/notices.tsx';
 import { openPopup } from '../ui/popup.tsx';
+import { IdentitiesDialog } from './linked-identities.tsx';
 import { ROLE_NAMES } from './roles.ts';
+import { SessionsDialog } from './sessions-dialog.tsx';
 import { useViewer } from './use-viewer.ts';
 
-/** Button that opens the menu of a user. Renders nothing if the viewer can do nothing in the menu. */
-export function PersonMenuButton({ person }: { readonly person: ManagedPersonFragment }) {
+type Viewer = NonNullable<ReturnType<typeof useViewer>['viewer']>;
+
+interface MenuProps {
+  readonly person: ManagedPersonFragment;
+  /** Further items, which come first. */
+  readonly items?: readonly MenuItem[];
+}
+
+/** Button that opens the menu of a user. Renders nothing if the menu has no item for the viewer. */
+export function PersonMenuButton({ person, items: first = [] }: MenuProps) {
   const client = useClient();
-  const { viewerId } = useViewer();
-  const groups = groupsFor(client, person, viewerId);
+  const { viewer } = useViewer();
+  if (viewer === null) return null;
+  const groups = [first, ...groupsFor(client, person, viewer)];
   if (groups.every((items) => items.length === 0)) return null;
   const label = `Manage ${person.fullName}`;
   return (
@@ -37,8 +50,8 @@ export function PersonMenuButton({ person }: { readonly person: ManagedPersonFra
   );
 }
 
-function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: string): MenuItem[][] {
-  const { isActive, viewerCanEdit, viewerCanDeactivate } = person;
+function groupsFor(client: Client, person: ManagedPersonFragment, viewer: Viewer): MenuItem[][] {
+  const { isActive, viewerCanEdit, viewerCanDeactivate, viewerCanSendPasswordReset } = person;
   const when = (isSo: boolean, item: MenuItem): MenuItem[] => (isSo ? [item] : []);
   return [
     [
@@ -47,6 +60,26 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: stri
         icon: 'edit',
         onChoose: () => openDialog(<RoleDialog person={person} />),
       }),
+      ...when(viewerCanSendPasswordReset && person.id !== viewer.id, {
+        label: 'Send password reset email',
+        icon: 'send',
+        onChoose: () => void sendReset(client, person),
+      }),
+      ...when(viewerCanSendPasswordReset && person.id !== viewer.id, {
+        label: 'Reset second factor…',
+        icon: 'edit',
+        onChoose: () => openDialog(<ResetFactorDialog person={person} />),
+      }),
+      ...when(canManageSignIns(person, viewer), {
+        label: 'Linked identities…',
+        icon: 'lock',
+        onChoose: () => openDialog(<IdentitiesDialog person={person} />),
+      }),
+      ...when(canManageSignIns(person, viewer), {
+        label: 'Sessions…',
+        icon: 'clock',
+        onChoose: () => openDialog(<SessionsDialog person={person} />),
+      }),
       ...when(viewerCanEdit && !isActive, {
         label: 'Reactivate',
         icon: 'check',
@@ -54,7 +87,7 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: stri
       }),
     ],
     // The viewer's own account cannot be deactivated in this menu.
-    when(viewerCanDeactivate && person.id !== viewerId, {
+    when(viewerCanDeactivate && person.id !== viewer.id, {
       label: 'Deactivate…',
       icon: 'out',
       isDangerous: true,
@@ -63,9 +96,24 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: stri
   ];
 }
 
+/**
+ * Returns whether the viewer can manage the sessions and linked identities of another person. Those of owners are visible to
+ * owners only.
+ */
+const canManageSignIns = ({ id, role, isBot, isActive }: ManagedPersonFragment, viewer: Viewer): boolean =>
+  id !== viewer.id &&
+  !isBot &&
+  isActive &&
+  (viewer.role === 'OWNER' || (viewer.role === 'ADMINISTRATOR' && role !== 'OWNER'));
+
 async function reactivate(client: Client, { id, fullName }: ManagedPersonFragment): Promise<void> {
   const answer = await act(client, ReactivateUserDocument, { input: { userId: id } });
   if (answer !== undefined) notify(`${fullName} was reactivated.`);
+}
+
+async function sendReset(client: Client, { id, fullName }: ManagedPersonFragment): Promise<void> {
+  const answer = await act(client, SendPasswordResetDocument, { input: { userId: id } });
+  if (answer !== undefined) notify(`${fullName} gets an email with a link to a new password.`);
 }
 
 const ROLES = Object.entries(ROLE_NAMES) as [UserRole, string][];
@@ -84,8 +132,7 @@ function RoleForm({ person: { id, fullName, role: before } }: { readonly person:
   const [role, setRole] = useState(before);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const currentPassword = String(new FormData(event.currentTarget).get('password') ?? '');
-    if (!(await run({ input: { userId: id, role, ...(currentPassword !== '' && { currentPassword }) } }))) return;
+    if (!(await run({ input: { userId: id, role, ...passwordIn(new FormData(event.currentTarget)) } }))) return;
     close();
     notify(`The role of ${fullName} is now ${ROLE_NAMES[role]}.`);
   };
@@ -99,13 +146,7 @@ function RoleForm({ person: { id, fullName, role: before } }: { readonly person:
         onChoose={setRole}
         data-autofocus
       />
-      <TextField
-        label="Your current password"
-        name="password"
-        type="password"
-        autoComplete="current-password"
-        hint="Not required within ten minutes after you signed in."
-      />
+      <PasswordField />
       <Refusal>{refusal}</Refusal>
       <div className="form-actions">
         <Button onClick={close}>Cancel</Button>
@@ -114,6 +155,29 @@ function RoleForm({ person: { id, fullName, role: before } }: { readonly person:
         </Button>
       </div>
     </form>
+  );
+}
+
+function ResetFactorDialog({ person: { id, fullName } }: { readonly person: ManagedPersonFragment }) {
+  const { run, refusal, isBusy } = useCommand(ResetSecondFactorDocument);
+  const [password, setPassword] = useState('');
+  const reset = async () => {
+    const isDone = await run({ input: { userId: id, ...(password !== '' && { currentPassword: password }) } });
+    if (isDone) notify(`The second factor of ${fullName} was removed.`);
+    return isDone;
+  };
+  return (
+    <Confirmation
+      title={`Reset the second factor of ${fullName}?`}
+      action="Reset"
+      refusal={refusal}
+      isBusy={isBusy}
+      onConfirm={reset}
+    >
+      The user can then sign in with the password alone, unless the organization requires a second factor. The user is
+      notified by email.
+      <PasswordField value={password} onChange={(event) => setPassword(event.currentTarget.value)} />
+    </Confirmation>
   );
 }
 

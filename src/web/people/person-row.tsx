@@ -16,7 +16,7 @@ interface Props {
 export function PersonRow({ person, detail, children }: Props) {
   return (
     <li className="row">
-      <Avatar url={person.avatarUrl} size={32} />
+      <Avatar person={person} size={32} />
       <PresenceDot person={person} />
       <div className="row-body">
         <PersonButton userId={person.id}>{person.fullName}</PersonButton> <StatusEmoji status={person.status} />

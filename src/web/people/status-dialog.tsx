@@ -1,10 +1,13 @@
 import { type FormEvent, useState } from 'react';
 import { useCommand } from '../api/use-command.ts';
 import { useData } from '../api/use-data.ts';
+import { EmojiShown, openEmojiPicker } from '../emoji/emoji-picker.tsx';
 import { SetStatusDocument, SidebarDocument } from '../generated/graphql.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Check, Refusal, TextField } from '../ui/form.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { glyphOf } from '../ui/person.tsx';
 import './people.css';
 
 /** Common statuses, each with an emoji. */
@@ -24,9 +27,20 @@ export function StatusDialog() {
   return <Dialog title="Your status">{status !== undefined && <StatusForm {...status} />}</Dialog>;
 }
 
+interface StatusEmoji {
+  /** Name of the emoji. Empty for none. */
+  readonly name: string;
+  readonly glyph: string | undefined;
+  readonly imageUrl: string | undefined;
+}
+
+const NONE: StatusEmoji = { name: '', glyph: undefined, imageUrl: undefined };
+
 interface Status {
   readonly text: string;
   readonly emojiName: string | null;
+  readonly emojiCode: string | null;
+  readonly reactionType: string | null;
   readonly isAway: boolean;
 }
 
@@ -34,7 +48,11 @@ function StatusForm(before: Status) {
   const close = useClose();
   const { run, refusal, isBusy } = useCommand(SetStatusDocument);
   const [text, setText] = useState(before.text);
-  const [emojiName, setEmojiName] = useState(before.emojiName ?? '');
+  const [emoji, setEmoji] = useState<StatusEmoji>(
+    before.emojiName === null
+      ? NONE
+      : { name: before.emojiName, glyph: glyphOf(before.emojiCode, before.reactionType), imageUrl: undefined },
+  );
   const [isAway, setAway] = useState(before.isAway);
   const save = async (text: string, emojiName: string) => {
     const emoji = emojiName === '' ? null : { name: emojiName };
@@ -42,17 +60,24 @@ function StatusForm(before: Status) {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void save(text.trim(), emojiName.trim().replaceAll(':', ''));
+    void save(text.trim(), emoji.name);
   };
   return (
     <form className="form" onSubmit={submit}>
       <div className="status-text">
-        <TextField
-          label="Emoji"
-          value={emojiName}
-          placeholder="palm_tree"
-          onChange={(e) => setEmojiName(e.currentTarget.value)}
-        />
+        <Button
+          className="status-emoji-button"
+          aria-label={emoji.name === '' ? 'Choose an emoji' : `Emoji: ${emoji.name.replaceAll('_', ' ')}`}
+          onClick={({ currentTarget }) =>
+            openEmojiPicker(currentTarget, ({ names: [name], glyph, imageUrl }) => setEmoji({ name, glyph, imageUrl }))
+          }
+        >
+          {emoji.name === '' ? (
+            <Icon name="smile" />
+          ) : (
+            <EmojiShown names={[emoji.name]} glyph={emoji.glyph} imageUrl={emoji.imageUrl} />
+          )}
+        </Button>
         <TextField
           label="Status"
           value={text}
@@ -68,10 +93,10 @@ function StatusForm(before: Status) {
           {COMMON.map(([words, name, glyph]) => (
             <Button
               key={name}
-              aria-pressed={text === words && emojiName === name}
+              aria-pressed={text === words && emoji.name === name}
               onClick={() => {
                 setText(words);
-                setEmojiName(name);
+                setEmoji({ name, glyph, imageUrl: undefined });
               }}
             >
               <span aria-hidden="true">{glyph}</span> {words}

@@ -7,14 +7,18 @@ import { type PersonBadgeFragment, SidebarDocument, type SidebarSubscriptionFrag
 
 const firstScreenOf = (client: Client) => client.readQuery(SidebarDocument, {})?.data;
 
-/** Returns a channel from the data of the first screen. Undefined if the viewer is not subscribed to the channel. */
-export function useKnownChannel(channelId: string): SidebarSubscriptionFragment['channel'] | undefined {
+/** Returns the viewer's subscription to a channel from the data of the first screen. Undefined if there is none. */
+export function useKnownSubscription(channelId: string): SidebarSubscriptionFragment | undefined {
   const client = useClient();
   return useMemo(
-    () => firstScreenOf(client)?.subscriptions?.nodes.find(({ channel }) => channel.id === channelId)?.channel,
+    () => firstScreenOf(client)?.subscriptions?.nodes.find(({ channel }) => channel.id === channelId),
     [client, channelId],
   );
 }
+
+/** Returns a channel from the data of the first screen. Undefined if the viewer is not subscribed to the channel. */
+export const useKnownChannel = (channelId: string): SidebarSubscriptionFragment['channel'] | undefined =>
+  useKnownSubscription(channelId)?.channel;
 
 /**
  * Returns users from the data of the first screen. Undefined unless each of them is the viewer or a participant of a

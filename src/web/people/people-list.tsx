@@ -1,0 +1,81 @@
+import { type ReactNode, useDeferredValue, useState } from 'react';
+import { useData } from '../api/use-data.ts';
+import { type UserRole, UsersDocument, type UsersQuery, type UsersQueryVariables } from '../generated/graphql.ts';
+import { Choice, TextField } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
+import { type ListPage, More, Pages } from '../ui/pages.tsx';
+import { PersonMenuButton } from './person-menu.tsx';
+import { PersonRow } from './person-row.tsx';
+import { ROLE_NAMES } from './roles.ts';
+
+const KINDS = {
+  people: { isBot: false, isActive: true },
+  bots: { isBot: true, isActive: true },
+  deactivated: { isActive: false },
+} as const;
+const KIND_NAMES = [
+  ['people', 'People'],
+  ['bots', 'Bots'],
+  ['deactivated', 'Deactivated'],
+] as const;
+const ROLES = [['', 'Any'] as const, ...(Object.entries(ROLE_NAMES) as [UserRole, string][])];
+
+type Filter = Omit<UsersQueryVariables, 'after'>;
+
+type Person = NonNullable<UsersQuery['users']>['nodes'][number];
+
+interface Props {
+  /** Whether rows show the email addresses that the viewer can see. */
+  readonly withAddress?: boolean;
+  /** Controls beside the fields that filter the list. */
+  readonly children?: ReactNode;
+}
+
+/** List of the users that the viewer can see: people, bots or deactivated users, as the viewer chooses. */
+export function PeopleList({ withAddress = false, children }: Props) {
+  const [text, setText] = useState('');
+  const [kind, setKind] = useState<keyof typeof KINDS>('people');
+  const [role, setRole] = useState<UserRole | ''>('');
+  const nameContains = useDeferredValue(text.trim());
+  const filter: Filter = {
+    ...KINDS[kind],
+    withAddress,
+    ...(role !== '' && { role }),
+    ...(nameContains !== '' && { nameContains }),
+  };
+  return (
+    <>
+      <div className="page-bar">
+        <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
+        <Choice label="Show" options={KIND_NAMES} value={kind} onChoose={setKind} />
+        <Choice label="Role" options={ROLES} value={role} onChoose={setRole} />
+        {children}
+      </div>
+      <ul className="plain-list" aria-label="People">
+        <Pages of={JSON.stringify(filter)}>{(page) => <PeoplePage page={page} filter={filter} />}</Pages>
+      </ul>
+    </>
+  );
+}
+
+function PeoplePage({ page, filter }: { readonly page: ListPage; readonly filter: Filter }) {
+  const read = useData(UsersDocument, { ...filter, after: page.after }, { requestPolicy: 'cache-and-network' });
+  if (read.state !== 'ready') return <NotReady of={read} as="li" />;
+  const { nodes = [], pageInfo } = read.data.users ?? {};
+  return (
+    <>
+      {nodes.map((person) => (
+        <PersonRow key={person.id} person={person} detail={detailOf(person)}>
+          <PersonMenuButton person={person} />
+        </PersonRow>
+      ))}
+      {nodes.length === 0 && page.after === null && <li className="row soft">No people found.</li>}
+      <More page={page} info={pageInfo}>
+        More people
+      </More>
+    </>
+  );
+}
+
+const detailOf = ({ role, deliveryEmail }: Person): string =>
+  deliveryEmail == null ? ROLE_NAMES[role] : `${ROLE_NAMES[role]}, ${deliveryEmail}`;
