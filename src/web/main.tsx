@@ -1,8 +1,10 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
+import { installWorker } from './app/install-worker.ts';
 import { enterByFragment } from './routing/router.tsx';
 import { renewSession } from './session/session.ts';
 import { enterByStartAddress } from './session/start-address.ts';
+import './ui/font.css';
 import './ui/base.css';
 import './ui/page.css';
 
@@ -15,3 +17,4 @@ addEventListener('hashchange', enterByFragment);
 // handled here.
 addEventListener('hashchange', () => void enterByStartAddress().then((isEntered) => isEntered && renewSession()));
 createRoot(root).render(<App />);
+installWorker();

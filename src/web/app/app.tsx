@@ -7,6 +7,8 @@ import { startDrafts } from '../drafts/drafts.ts';
 import { startEmoji } from '../emoji/emoji-table.ts';
 import { engineState, startEngine } from '../live/engine.ts';
 import { createSocket } from '../live/socket.ts';
+import { startNotifications } from '../notifications/notify-messages.ts';
+import { openMentions } from '../people/open-mentions.ts';
 import { startPresence } from '../people/report-presence.ts';
 import { sessionNumber } from '../session/session.ts';
 import { SignIn } from '../session/sign-in.tsx';
@@ -18,7 +20,7 @@ import { prefetchChunks } from '../ui/chunks.ts';
 import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { Shell } from './shell.tsx';
 
-/** The whole page. */
+/** Root component: renders the whole page. */
 export function App() {
   const session = useStore(sessionNumber);
   return (
@@ -37,6 +39,7 @@ function Chat() {
   useEffect(() => (state === 'ready' ? prefetchChunks() : undefined), [state]);
   useEffect(() => (state === 'ready' ? startTyping(client) : undefined), [client, state]);
   useEffect(() => (state === 'ready' ? startPresence(client) : undefined), [client, state]);
+  useEffect(() => (state === 'ready' ? startNotifications(client) : undefined), [client, state]);
   useEffect(() => {
     const stops = [
       startDrafts(client),
@@ -44,6 +47,7 @@ function Chat() {
       startOutbox(client),
       startEmoji(client),
       followRenames(client),
+      openMentions(),
     ];
     return () => {
       for (const stop of stops) stop();

@@ -41,15 +41,15 @@ export async function goToNextUnread(client: Client): Promise<void> {
   if (!data) return;
   const start = currentRoute();
   passed.add(placeIn(start));
-  const places = fromHere(placesOf(data));
+  const entries = fromHere(entriesOf(data));
   // The first round skips the topics in `passed`. `undefined` then starts a second round, which includes them.
-  for (const place of [...places, undefined, ...places]) {
-    if (place === undefined) {
+  for (const entry of [...entries, undefined, ...entries]) {
+    if (entry === undefined) {
       passed.clear();
       passed.add(placeIn(start));
       continue;
     }
-    const address = typeof place === 'string' ? place : await unreadTopicIn(client, place);
+    const address = typeof entry === 'string' ? entry : await unreadTopicIn(client, entry);
     // The user has navigated elsewhere in the meantime, and may be writing there.
     if (currentRoute() !== start) return;
     if (address instanceof CombinedError) {
@@ -75,10 +75,10 @@ const passed = new Set<string>();
  */
 const placeIn = (route: Route): string => topicKey(narrowKey(narrowOf(route)));
 
-/** A channel with unread messages, or the path of a conversation. */
-type Place = { readonly channelId: string; readonly name: string } | string;
+/** A channel in which `goToNextUnread` looks for unread messages, or the path of a conversation with unread messages. */
+type UnreadEntry = { readonly channelId: string; readonly name: string } | string;
 
-function placesOf({ subscriptions, directConversations, viewer }: SidebarQuery): Place[] {
+function entriesOf({ subscriptions, directConversations, viewer }: SidebarQuery): UnreadEntry[] {
   const { channelId } = openChannel();
   const channels = sectionsOf(subscriptions?.nodes ?? [])
     .flatMap((section) => section.subscriptions)
@@ -98,12 +98,12 @@ function placesOf({ subscriptions, directConversations, viewer }: SidebarQuery):
  * Rotates a list of channels and conversations, so that it starts with the open one. Returns the list unchanged if none is
  * open.
  */
-function fromHere(places: readonly Place[]): Place[] {
+function fromHere(entries: readonly UnreadEntry[]): UnreadEntry[] {
   const { channelId } = openChannel();
-  const here = places.findIndex((place) =>
-    typeof place === 'string' ? place === location.pathname : place.channelId === channelId,
+  const here = entries.findIndex((entry) =>
+    typeof entry === 'string' ? entry === location.pathname : entry.channelId === channelId,
   );
-  return here < 0 ? [...places] : [...places.slice(here), ...places.slice(0, here)];
+  return here < 0 ? [...entries] : [...entries.slice(here), ...entries.slice(0, here)];
 }
 
 function openChannel(): { readonly channelId?: string; readonly topic?: string } {
@@ -119,7 +119,7 @@ function openChannel(): { readonly channelId?: string; readonly topic?: string }
  */
 async function unreadTopicIn(
   client: Client,
-  { channelId, name }: Exclude<Place, string>,
+  { channelId, name }: Exclude<UnreadEntry, string>,
 ): Promise<string | undefined | CombinedError> {
   const open = openChannel();
   const isOpen = open.channelId === channelId && open.topic !== undefined;
@@ -145,9 +145,7 @@ const readUnread = (
   narrow: MessageNarrowInput,
   anchor: MessageAnchor,
 ): Promise<OperationResult<FirstUnreadQuery>> =>
-  client
-    .query(FirstUnreadDocument, { narrow, anchor }, { requestPolicy: 'network-only', isTriedOnce: true })
-    .toPromise();
+  client.query(FirstUnreadDocument, { narrow, anchor }, { requestPolicy: 'network-only', fetch }).toPromise();
 
 /**
  * Number of messages per page, and maximum number of pages, of the unread messages in which `unreadTopicIn` searches for a
@@ -155,13 +153,13 @@ const readUnread = (
  */
 const [PAGE, MAX_PAGES] = [100, 20];
 
-/** Marks the messages of the current view as read: of a channel, a topic, a conversation, or a view such as "Mentions". */
+/** Marks the messages of the current view as read, and notifies the user when all are marked. */
 export async function markPlaceAsRead(client: Client): Promise<void> {
   if (await markAsRead(client)) notify('All messages here are marked as read.');
 }
 
 /**
- * Marks the messages of the current view as read, as described for `markPlaceAsRead`.
+ * Marks the messages of the current view as read: of a channel, a topic, a conversation, or a view such as "Mentions".
  *
  * @returns Whether all messages of the view are marked.
  */

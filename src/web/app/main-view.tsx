@@ -12,8 +12,13 @@ import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { Header } from '../ui/header.tsx';
 import { lazyView } from './lazy-view.tsx';
 
+const AppSignIn = lazyView('Sign in', async () => (await import('../settings/app-sign-in.tsx')).AppSignIn);
 const BrowseChannels = lazyView('Channels', async () => (await import('../channels/browse-view.tsx')).BrowseChannels);
 const Directory = lazyView('People', async () => (await import('../people/directory.tsx')).Directory);
+const InvitationsView = lazyView(
+  'Invitations',
+  async () => (await import('../people/invitations-view.tsx')).InvitationsView,
+);
 const GroupsView = lazyView('Groups', async () => (await import('../groups/groups-view.tsx')).GroupsView);
 const SearchView = lazyView('Search', async () => (await import('../search/search-view.tsx')).SearchView);
 const SettingsView = lazyView('Settings', async () => (await import('../settings/settings-view.tsx')).SettingsView);
@@ -39,7 +44,9 @@ export function MainView({ menu }: { readonly menu: ReactNode }) {
 function viewOf(route: Route, menu: ReactNode): ReactNode {
   switch (route.name) {
     case 'inbox':
-      return <Inbox menu={menu} />;
+      return <Inbox isRecent={false} menu={menu} />;
+    case 'recent':
+      return <Inbox isRecent menu={menu} />;
     case 'channel':
       return <ChannelView channelId={route.channelId} topic={route.topic} near={route.near} menu={menu} />;
     case 'direct':
@@ -58,10 +65,14 @@ function viewOf(route: Route, menu: ReactNode): ReactNode {
       return <BrowseChannels menu={menu} />;
     case 'people':
       return <Directory menu={menu} />;
+    case 'invitations':
+      return <InvitationsView menu={menu} />;
     case 'groups':
       return <GroupsView menu={menu} />;
     case 'settings':
       return <SettingsView section={route.section} menu={menu} />;
+    case 'app-sign-in':
+      return <AppSignIn menu={menu} />;
     default:
       return null;
   }

@@ -1,15 +1,16 @@
 import type { Client } from 'urql';
 import { openEmojiPicker } from '../emoji/emoji-picker.tsx';
-import { type MessageRowFragment, OwnDocument } from '../generated/graphql.ts';
-import { focusComposer, focusComposerSoon } from '../keyboard/focus.ts';
+import type { MessageRowFragment } from '../generated/graphql.ts';
+import { composerField } from '../keyboard/focus.ts';
 import type { SHORTCUTS } from '../keyboard/keys.ts';
 import { edit, markUnread, readActed, star } from '../message-actions/acted.ts';
 import { MoveDialog } from '../message-actions/move-dialog.tsx';
 import { placeAddress } from '../message-actions/place-address.ts';
+import { quoteAndReply, reply, viewerIdIn } from '../message-actions/reply.ts';
 import { shownMessages, targetMessage } from '../messages/active-message.ts';
 import { openPerson } from '../people/open-person.tsx';
 import { react } from '../reactions/toggle.ts';
-import { currentRoute, navigate } from '../routing/router.tsx';
+import { navigate } from '../routing/router.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { notify } from '../ui/notices.tsx';
 
@@ -34,6 +35,7 @@ type Doing = (client: Client, targeted: Targeted) => void;
 /** The actions of the shortcuts in `SHORTCUTS.message`. The service decides whether the viewer may run them. */
 export const MESSAGE_ACTIONS: Readonly<Record<keyof (typeof SHORTCUTS)['message'], Doing>> = {
   reply: (client, { message }) => reply(client, message),
+  quote: (client, { message }) => void quoteAndReply(client, message.id),
   edit: (client, { message }) => void edit(client, message.id),
   star: (client, { message }) => star(client, message.id, !message.viewerHasStarred),
   react: (client, { message, row }) => openEmojiPicker(row, (emoji) => react(client, message, emoji)),
@@ -43,17 +45,18 @@ export const MESSAGE_ACTIONS: Readonly<Record<keyof (typeof SHORTCUTS)['message'
   unreadFrom: (client, { message }) => void markUnread(client, message.id),
 };
 
-const viewerIdIn = (client: Client): string => client.readQuery(OwnDocument, {})?.data?.viewer?.id ?? '';
-
-/** Focuses the composer of the message's topic or conversation, and opens that view first if needed. */
-function reply(client: Client, message: MessageRowFragment): void {
-  const route = currentRoute();
-  const isThere = route.name === 'direct' || (route.name === 'channel' && route.topic !== undefined);
-  if (isThere) focusComposer();
-  else {
-    navigate(placeAddress(message, viewerIdIn(client)));
-    focusComposerSoon();
-  }
+/**
+ * Starts to edit the last message of the viewer in the list.
+ *
+ * @returns False, without effect, unless the empty field of the composer has the focus.
+ */
+export function editLast(client: Client): boolean {
+  const field = composerField();
+  if (field === null || document.activeElement !== field || field.value !== '') return false;
+  const viewerId = viewerIdIn(client);
+  const last = shownMessages.get().findLast(({ sender }) => sender.id === viewerId);
+  if (last !== undefined) void edit(client, last.id);
+  return last !== undefined;
 }
 
 async function move(client: Client, messageId: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { isOutdated } from '../api/outdated.ts';
+import { isOutdated } from '../api/client.ts';
 import { useStore } from '../base/store.ts';
 import { Button } from '../ui/button.tsx';
 import { reloadPage } from '../ui/reload.ts';

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { PermissionBar } from '../notifications/permission-bar.tsx';
 import { Link, useVisits } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { SignOut } from '../session/sign-out.tsx';
@@ -13,6 +14,7 @@ import { Popups } from '../ui/popup.tsx';
 import { ConnectionStatus } from './connection-status.tsx';
 import { MainView } from './main-view.tsx';
 import { Outdated } from './outdated.tsx';
+import { PageTitle } from './page-title.tsx';
 import { openHelp, useKeyboard } from './use-keyboard.tsx';
 import './shell.css';
 import { ThemeSwitch } from './theme-switch.tsx';
@@ -37,9 +39,11 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
       <button type="button" className="skip-link" onClick={() => main.current?.focus()}>
         Skip to main content
       </button>
+      {isReady && <PermissionBar />}
       <nav className="shell-sidebar" aria-label="Sidebar" data-section>
         <IconButton className="shell-close" icon="close" label="Close sidebar" onClick={() => setOpen(false)} />
         {isReady && <Appearance />}
+        {isReady && <PageTitle />}
         {isReady ? (
           <ErrorBoundary resetKey={visits} fallback={(retry) => <Broken retry={retry} />}>
             <Sidebar />
@@ -53,7 +57,7 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
           <IconButton icon="keyboard" label="Keyboard shortcuts" aria-keyshortcuts="?" onClick={openHelp} />
           <Link
             className="icon-button"
-            to={addressOf({ name: 'settings', section: 'profile' })}
+            to={addressOf({ name: 'settings' })}
             within="/settings/"
             aria-label="Settings"
             title="Settings"

@@ -9,7 +9,7 @@ import { openJump, openSearch } from '../search/open-search.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { lazyDialog } from '../ui/lazy-dialog.tsx';
 import { goToNextUnread, markPlaceAsRead, walkSidebar } from './go.ts';
-import { MESSAGE_ACTIONS, targeted } from './message-keys.tsx';
+import { editLast, MESSAGE_ACTIONS, targeted } from './message-keys.tsx';
 
 const HelpDialog = lazyDialog(async () => (await import('../keyboard/help-dialog.tsx')).HelpDialog);
 
@@ -34,6 +34,7 @@ const ACTIONS: Readonly<Record<Everywhere, (client: Client) => unknown>> = {
   unreadAbove: () => walkSidebar(-1, { unread: true }),
   nextSection: () => goToSection(1),
   sectionBefore: () => goToSection(-1),
+  editLast,
   back: () => focusList(),
 };
 
@@ -57,8 +58,7 @@ export function useKeyboard(): void {
 /** Runs the action of a key. @returns False if the key has no action, or if its action does nothing. */
 function act(client: Client, event: KeyboardEvent): boolean {
   for (const [name, shortcut] of Object.entries(SHORTCUTS.everywhere)) {
-    if (!isKey(shortcut, event)) continue;
-    return ACTIONS[name as Everywhere](client) !== false;
+    if (isKey(shortcut, event) && ACTIONS[name as Everywhere](client) !== false) return true;
   }
   if (isWriting(event.target)) return false;
   for (const [name, shortcut] of Object.entries(SHORTCUTS.message)) {
@@ -86,4 +86,5 @@ const isSomethingAbove = (): boolean => document.querySelector('dialog[open], :p
 
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  (target.isContentEditable || target.matches('textarea, select, input:not([type="checkbox"], [type="radio"])'));
+  (target.isContentEditable ||
+    target.matches('textarea, select, [role="combobox"], input:not([type="checkbox"], [type="radio"])'));

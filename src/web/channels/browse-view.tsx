@@ -11,7 +11,7 @@ import { TextField } from '../ui/form.tsx';
 import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
-import { More, Pages, type Place } from '../ui/pages.tsx';
+import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import { openChannelSettings, openCreateChannel, openFolders } from './open-channel.tsx';
 import { privaciesFor } from './privacies.ts';
 import { SubscribeButton } from './subscribe-button.tsx';
@@ -36,7 +36,7 @@ export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
             )}
           </div>
           <ul className="plain-list" aria-label="Channels">
-            <Pages of={nameContains}>{(place) => <Page place={place} nameContains={nameContains} />}</Pages>
+            <Pages of={nameContains}>{(page) => <Page page={page} nameContains={nameContains} />}</Pages>
           </ul>
         </section>
       </div>
@@ -44,10 +44,10 @@ export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
   );
 }
 
-function Page({ place, nameContains }: { readonly place: Place; readonly nameContains: string }) {
+function Page({ page, nameContains }: { readonly page: ListPage; readonly nameContains: string }) {
   const read = useData(
     ChannelsDocument,
-    { after: place.after, ...(nameContains !== '' && { nameContains }) },
+    { after: page.after, ...(nameContains !== '' && { nameContains }) },
     { requestPolicy: 'cache-and-network' },
   );
   if (read.state !== 'ready') return <NotReady of={read} as="li" />;
@@ -57,10 +57,10 @@ function Page({ place, nameContains }: { readonly place: Place; readonly nameCon
       {nodes.map((channel) => (
         <Row key={channel.id} channel={channel} />
       ))}
-      {pageInfo !== undefined && nodes.length === 0 && place.after === null && (
+      {pageInfo !== undefined && nodes.length === 0 && page.after === null && (
         <li className="row soft">No channels found.</li>
       )}
-      <More place={place} info={pageInfo}>
+      <More page={page} info={pageInfo}>
         More channels
       </More>
     </>

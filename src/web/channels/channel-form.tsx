@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { useData } from '../api/use-data.ts';
 import { type ChannelPrivacy, FoldersDocument } from '../generated/graphql.ts';
 import { useRights } from '../people/use-viewer.ts';
@@ -12,8 +13,13 @@ export interface ChannelDraft extends Described {
   readonly folderId: string;
 }
 
+interface Props extends DraftProps<ChannelDraft> {
+  /** Renders a further field below the visibility, which depends on it. */
+  readonly belowPrivacy?: (privacy: ChannelPrivacy) => ReactNode;
+}
+
 /** Form for the properties of a channel. */
-export function ChannelForm(props: DraftProps<ChannelDraft>) {
+export function ChannelForm({ belowPrivacy, ...props }: Props) {
   const read = useData(FoldersDocument, {});
   const allowed = privaciesFor(useRights());
   // The current privacy level is always an option, even if the viewer is not allowed to choose it for other channels.
@@ -27,6 +33,7 @@ export function ChannelForm(props: DraftProps<ChannelDraft>) {
       fields={({ privacy, folderId }, put) => (
         <>
           <Choice label="Visibility" options={privacies} value={privacy} onChoose={(privacy) => put({ privacy })} />
+          {belowPrivacy?.(privacy)}
           <Choice
             label="Folder"
             hint={(totalCount ?? 0) > folders.length && `Showing the first ${folders.length} of ${totalCount} folders.`}

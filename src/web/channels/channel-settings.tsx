@@ -19,9 +19,15 @@ import { Subscribers } from './subscribers.tsx';
 const PARTS = { own: 'Personal', general: 'General', subscribers: 'Subscribers', permissions: 'Permissions' } as const;
 type Part = keyof typeof PARTS;
 
+interface Props {
+  readonly channelId: string;
+  /** Tab that is shown first. */
+  readonly first?: Part | undefined;
+}
+
 /** Dialog with the settings of a channel, in four tabs. Read-only if the viewer cannot administer the channel. */
-export function ChannelSettings({ channelId }: { readonly channelId: string }) {
-  const [part, setPart] = useState<Part>('own');
+export function ChannelSettings({ channelId, first = 'own' }: Props) {
+  const [part, setPart] = useState<Part>(first);
   const read = useData(ChannelSettingsDocument, { channelId }, { requestPolicy: 'cache-and-network' });
   if (read.state === 'loading') return null;
   const channel = read.data?.channel;

@@ -5,21 +5,37 @@ import { Composer } from '../composer/composer.tsx';
 import { ChannelHeaderDocument } from '../generated/graphql.ts';
 import { dress, spoken } from '../markdown/markup.ts';
 import { MessageList } from '../messages/message-list.tsx';
-import { useKnownChannel } from '../people/use-known.ts';
+import { useKnownSubscription } from '../people/use-known.ts';
 import { useViewer } from '../people/use-viewer.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf, narrowOf } from '../routing/routes.ts';
 import { composerKey } from '../topics/follow-renames.ts';
 import { PlaceActions } from '../topics/place-actions.tsx';
+import { TopicButtons } from '../topics/topic-buttons.tsx';
 import { TypingLine } from '../typing/typing-line.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { channelIcon } from '../ui/channel-icon.ts';
 import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { lazily } from '../ui/lazily.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
+import { reloadPage } from '../ui/reload.ts';
 import { shownTopic } from '../ui/topic-names.ts';
+import { ChannelBeginning } from './channel-beginning.tsx';
+import { MembersButton, useMembersColumn } from './members-button.tsx';
 import { openChannelSettings } from './open-channel.tsx';
+import './channel-view.css';
 import { SubscribeButton } from './subscribe-button.tsx';
+
+const MembersColumn = lazily(async () => (await import('./members.tsx')).MembersColumn, {
+  Frame: ({ children }) => (
+    <aside className="members" aria-label="Members">
+      {children}
+    </aside>
+  ),
+  isHiddenAtFirst: true,
+  onGone: (isAsked) => isAsked && void reloadPage(),
+});
 
 interface Props {
   readonly channelId: string;
@@ -34,8 +50,9 @@ interface Props {
 export function ChannelView({ channelId, topic, near, menu }: Props) {
   const { viewerId, settings } = useViewer();
   const read = useData(ChannelHeaderDocument, { channelId });
-  const known = useKnownChannel(channelId);
+  const { channel: known, color } = useKnownSubscription(channelId) ?? {};
   const channel = read.data?.channel;
+  const hasMembersColumn = useMembersColumn();
   const shown = channel ?? known;
   const name = shown?.name ?? '';
   const narrow = useMemo(
@@ -57,9 +74,12 @@ export function ChannelView({ channelId, topic, near, menu }: Props) {
     <>
       <Header
         menu={menu}
+        color={color}
         title={
           <>
-            <Icon name={channelIcon(shown.privacy)} />
+            <span className="channel-mark" style={{ color }}>
+              <Icon name={channelIcon(shown.privacy)} />
+            </span>
             {topic === undefined ? name : <Link to={addressOf({ name: 'channel', channelId }, name)}>{name}</Link>}
             {topic !== undefined && (
               <span>
@@ -70,28 +90,35 @@ export function ChannelView({ channelId, topic, near, menu }: Props) {
         }
         detail={channel && <Description html={channel.renderedDescription} />}
       >
+        {topic !== undefined && <TopicButtons channelId={channelId} topic={topic} />}
         <PlaceActions channelId={channelId} topic={topic} />
         {channel && !channel.isArchived && channel.ownSubscription === null && <SubscribeButton channel={channel} />}
+        {channel && <MembersButton channelId={channelId} count={channel.subscriberCount} />}
         <IconButton icon="settings" label="Channel settings" onClick={() => openChannelSettings(channelId)} />
       </Header>
-      <MessageList
-        key={narrowKey(narrow) + near}
-        narrow={narrow}
-        near={near}
-        label={label}
-        {...(channel && topic === undefined && { beginning: `Start of #${channel.name}` })}
-        showsPlaces={topic === undefined}
-        viewerId={viewerId}
-      />
-      <TypingLine narrow={narrow} viewerId={viewerId} />
-      {channel?.viewerCanPost === true && (
-        <Composer
-          key={`to ${composerKey(narrow)}`}
-          target={target}
-          narrow={narrow}
-          enterSends={settings?.enterSends ?? true}
-        />
-      )}
+      <div className="channel-columns">
+        <div className="channel-column">
+          <MessageList
+            key={narrowKey(narrow) + near}
+            narrow={narrow}
+            near={near}
+            label={label}
+            {...(channel && topic === undefined && { beginning: <ChannelBeginning channel={channel} color={color} /> })}
+            showsPlaces={topic === undefined}
+            viewerId={viewerId}
+          />
+          <TypingLine narrow={narrow} viewerId={viewerId} />
+          {channel?.viewerCanPost === true && (
+            <Composer
+              key={`to ${composerKey(narrow)}`}
+              target={target}
+              narrow={narrow}
+              enterSends={settings?.enterSends ?? true}
+            />
+          )}
+        </div>
+        {channel && hasMembersColumn && <MembersColumn channelId={channelId} />}
+      </div>
     </>
   );
 }

@@ -8,6 +8,9 @@ export const PRIVACIES = [
   ['WEB_PUBLIC', 'Public on the web: can be read without an account'],
 ] as const satisfies readonly (readonly [ChannelPrivacy, string])[];
 
+/** Returns whether users who are not subscribed can find the channel. */
+export const isPublic = (privacy: ChannelPrivacy): boolean => privacy === 'PUBLIC' || privacy === 'WEB_PUBLIC';
+
 /** Returns the privacy levels that the viewer can give to a channel. */
 export function privaciesFor(rights: ReturnType<typeof useRights>): readonly ChannelPrivacy[] {
   const may = {

@@ -5,7 +5,7 @@ import { AddPeople } from '../people/add-people.tsx';
 import { MemberRow } from '../people/person-row.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
-import { More, Pages, type Place } from '../ui/pages.tsx';
+import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import type { Channel } from './settings-channel.ts';
 
 /** List of the subscribers of a channel, with controls to add and remove them. */
@@ -19,7 +19,7 @@ export function Subscribers({ channel }: { readonly channel: Channel }) {
       <Refusal>{refusal}</Refusal>
       <ul className="plain-list" aria-label="Subscribers">
         <Pages of={channelId}>
-          {(place) => <Page channelId={channelId} place={place} onRemove={viewerCanAdminister ? remove : undefined} />}
+          {(page) => <Page channelId={channelId} page={page} onRemove={viewerCanAdminister ? remove : undefined} />}
         </Pages>
       </ul>
     </>
@@ -28,13 +28,13 @@ export function Subscribers({ channel }: { readonly channel: Channel }) {
 
 interface PageProps {
   readonly channelId: string;
-  readonly place: Place;
+  readonly page: ListPage;
   /** Called to remove a subscriber. Undefined if the viewer cannot remove subscribers. */
   readonly onRemove: ((userId: string) => void) | undefined;
 }
 
-function Page({ channelId, place, onRemove }: PageProps) {
-  const variables = { channelId, after: place.after };
+function Page({ channelId, page, onRemove }: PageProps) {
+  const variables = { channelId, after: page.after };
   const read = useData(ChannelSubscribersDocument, variables, { requestPolicy: 'cache-and-network' });
   if (read.state !== 'ready') return <NotReady of={read} as="li" />;
   const { nodes = [], pageInfo } = read.data.channel?.subscribers ?? {};
@@ -43,7 +43,7 @@ function Page({ channelId, place, onRemove }: PageProps) {
       {nodes.map((person) => (
         <MemberRow key={person.id} person={person} onRemove={onRemove} />
       ))}
-      <More place={place} info={pageInfo}>
+      <More page={page} info={pageInfo}>
         More subscribers
       </More>
     </>

@@ -1,6 +1,7 @@
-import { memo, type RefObject, useState } from 'react';
+import { memo, type RefObject } from 'react';
+import { createSwitch } from '../base/remembered.ts';
+import { useStore } from '../base/store.ts';
 import type { IconName } from '../ui/icons.tsx';
-import { useIsNarrow } from '../ui/screen.ts';
 import { type Tool, Toolbar } from '../ui/toolbar.tsx';
 import { FORMAT_KEYS, type Format, format } from './formatting.ts';
 
@@ -26,13 +27,15 @@ interface Props {
 
 const NOTHING: readonly Tool[] = [];
 
+/** Whether the format buttons are shown. */
+const areFormatsShown = createSwitch('formatting shown');
+
 /**
- * Toolbar that formats the selection of a field. On narrow screens, the format buttons are on a line of their own, which a
- * button shows and hides.
+ * Toolbar of a field. Its first button shows and hides a line of buttons that format the selection. The choice applies to all
+ * fields, and the device remembers it.
  */
 export const FormattingBar = memo(({ field, isIdle = false, more = NOTHING }: Props) => {
-  const isNarrow = useIsNarrow();
-  const [isOpen, setOpen] = useState(false);
+  const isOpen = useStore(areFormatsShown);
   const formats = FORMATS.map(
     ([kind, label, icon]): Tool => ({
       label,
@@ -43,19 +46,18 @@ export const FormattingBar = memo(({ field, isIdle = false, more = NOTHING }: Pr
       onPress: () => field.current !== null && format(field.current, kind),
     }),
   );
-  if (!isNarrow) return <Toolbar label="Formatting" tools={[...formats, ...more]} />;
   const fold: Tool = {
     label: 'Format',
     icon: 'format',
     isExpanded: isOpen,
     isDisabled: isIdle,
     keepsFocus: true,
-    onPress: () => setOpen(!isOpen),
+    onPress: () => areFormatsShown.set(!isOpen),
   };
   return (
     <>
       {isOpen && <Toolbar label="Formatting" className="formatting-line" tools={formats} />}
-      <Toolbar label="Tools" tools={[...more, fold]} />
+      <Toolbar label="Tools" tools={[fold, ...more]} />
     </>
   );
 });

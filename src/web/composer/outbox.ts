@@ -12,7 +12,7 @@ import {
   type TopicRef,
 } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
-import { cachedPosition, liveStatus } from '../live/status.ts';
+import { position as cachedPosition, connection, queueId } from '../live/status.ts';
 import { type TopicPlace, topicRef } from '../routing/place.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -57,7 +57,7 @@ const [FIRST_REST_MS, LONGEST_REST_MS] = [500, 10_000];
 const SPREAD_MS = 500;
 /**
  * Maximum waits, in milliseconds, before messages are sent again after a disconnect: for a live connection (`LIVE_WITHIN_MS`),
- * and then for the missed events (`CAUGHT_UP_WITHIN_MS`).
+ * and then for the missed events (`CAUGHT_UP_WITHIN_MS`). Afterwards, the messages are sent unless the browser is offline.
  */
 const [LIVE_WITHIN_MS, CAUGHT_UP_WITHIN_MS] = [5_000, 500];
 
@@ -96,8 +96,8 @@ export const discardAllBy = (userId: string): void => update((pending) => pendin
 /** Puts a message into the outbox, which sends it as soon as possible. */
 export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 'localId' | 'queueId'>): void {
   const id = newKey();
-  const { queueId } = liveStatus.get();
-  const input = { ...target, localId: id, ...(queueId !== null && { queueId }) };
+  const queue = queueId.get();
+  const input = { ...target, localId: id, ...(queue !== null && { queueId: queue }) };
   update((pending) => [
     ...pending,
     { id, place: narrowKey(narrow), input, by: viewerId(), state: 'waiting', writtenAt: new Date().toISOString() },
@@ -194,18 +194,16 @@ function hold(holdMs: number): void {
 
 /** Delays sending after each reconnect, so that missed events about moved topics can redirect the messages first. */
 function watchConnection(): () => void {
-  let before = liveStatus.get().connection;
-  return liveStatus.watch(() => {
-    const { connection } = liveStatus.get();
-    if (connection === before) return;
-    if (connection === 'live') hold(CAUGHT_UP_WITHIN_MS);
+  let before = connection.get();
+  return connection.watch(() => {
+    if (connection.get() === 'live') hold(CAUGHT_UP_WITHIN_MS);
     else if (before === 'offline') hold(LIVE_WITHIN_MS);
-    before = connection;
+    before = connection.get();
   });
 }
 
 function pump(): void {
-  if (liveStatus.get().connection === 'offline' || performance.now() < Math.max(restsUntil, holdsUntil)) return;
+  if (connection.get() === 'offline' || performance.now() < Math.max(restsUntil, holdsUntil)) return;
   if (isPumping || sending === undefined || !outbox.get().some(isToBeSent)) return;
   isPumping = true;
   void sendNext(sending).finally(() => {

@@ -1,5 +1,5 @@
 import type { CombinedError } from 'urql';
-import { TEMPORARY } from '../api/retry.ts';
+import { retryAfterMs } from '../api/retry.ts';
 import type { SendMessageMutation } from '../generated/graphql.ts';
 
 /** The service's reason for refusing a message. */
@@ -15,12 +15,6 @@ export interface Refusal {
 }
 
 /**
- * Codes of errors after which the service has not accepted the message, but can accept it if it is sent again. After a
- * validation error, the outdated page must be reloaded first.
- */
-const FOR_NOW: readonly unknown[] = [...TEMPORARY, 'GRAPHQL_VALIDATION_FAILED'];
-
-/**
  * Returns the refusal in the response to a message.
  *
  * @returns Undefined if the message was sent or if no response arrived.
@@ -30,13 +24,11 @@ export function refusalOf(
   error: CombinedError | undefined,
 ): Refusal | undefined {
   const result = data?.sendMessage;
-  if (result != null && 'message' in result) return refusal(result.message, result.code, undefined);
+  if (result != null && 'message' in result) return { message: result.message, isForNow: false, retryAfterMs: 0 };
   const [first] = error?.graphQLErrors ?? [];
-  return first && refusal(first.message, first.extensions?.['code'], first.extensions?.['retryAfterSeconds']);
+  if (error === undefined || first === undefined) return undefined;
+  const pauseMs = retryAfterMs(error.graphQLErrors);
+  // After a validation error, the outdated page must be reloaded first.
+  const isForNow = pauseMs !== undefined || first.extensions['code'] === 'GRAPHQL_VALIDATION_FAILED';
+  return { message: first.message, isForNow, retryAfterMs: pauseMs ?? 0 };
 }
-
-const refusal = (message: string, code: unknown, seconds: unknown): Refusal => ({
-  message,
-  isForNow: FOR_NOW.includes(code),
-  retryAfterMs: 1_000 * (Number(seconds) || 0),
-});

@@ -4,7 +4,7 @@ import { isSameTopic } from '../../contract/topic-key.ts';
 import { createStore, useStore } from '../base/store.ts';
 import { type DraftRowFragment as Draft, DraftsDocument, type DraftsQuery, OwnDocument } from '../generated/graphql.ts';
 import { engineState } from '../live/engine.ts';
-import { whenLive } from '../live/status.ts';
+import { connection } from '../live/status.ts';
 import { isFor, type Place, placeKey, type TopicPlace } from '../routing/place.ts';
 import { beforeReload } from '../ui/reload.ts';
 import { DraftKeeper, detachKept, restored } from './keeper.ts';
@@ -37,10 +37,10 @@ const viewerId = (): string => own()?.viewer?.id ?? '';
 const keepingClient = (): Client | null =>
   own()?.ownSettings?.enableDraftsSynchronization === true ? (client ?? null) : null;
 
-/** Returns the prefix of the session storage keys for a user's text. */
+/** Returns the prefix of the session storage keys for the user's unsent text, for all destinations. */
 const keptFor = (userId: string): string => `written ${userId} `;
 
-/** Removes the text of a user from session storage. */
+/** Removes the user's unsent text, for all destinations, from session storage. */
 export function forgetWritten(userId: string): void {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(keptFor(userId))) sessionStorage.removeItem(key);
 }
@@ -113,7 +113,8 @@ export function startDrafts(of: Client): () => void {
   };
   const saveHidden = () => document.hidden && void saveDrafts();
   document.addEventListener('visibilitychange', saveHidden);
-  const unwatch = [engineState.watch(start), whenLive(() => void saveDrafts()), beforeReload(saveDrafts)];
+  const saveLive = () => connection.get() === 'live' && void saveDrafts();
+  const unwatch = [engineState.watch(start), connection.watch(saveLive), beforeReload(saveDrafts)];
   start();
   return () => {
     for (const one of [watching, reading]) one?.unsubscribe();

@@ -1,7 +1,7 @@
 import type { Client } from 'urql';
 import { isSameTopic } from '../../contract/topic-key.ts';
 import { newKey, withKey } from '../api/mutate.ts';
-import { isTemporary } from '../api/retry.ts';
+import { retryAfterMs } from '../api/retry.ts';
 import { createStore, type Store } from '../base/store.ts';
 import {
   CreateDraftDocument,
@@ -19,7 +19,7 @@ export interface Written {
   readonly topic: string;
   /** ID of the draft that stores the text on the service. Null if there is none. */
   readonly draftId: string | null;
-  /** Result of `stateAt` for the text that the service stores. Empty if the service stores no text. */
+  /** The text that the service stores, with its destination, as a string from `stateAt`. Empty if it stores no text. */
   readonly saved: string;
   /** The draft that is being created, with its idempotency key. Null if none is. Retries send the text of the first attempt. */
   readonly creation: {
@@ -223,7 +223,7 @@ export class DraftKeeper {
     if (hasNoResult(result)) {
       // A retry with this idempotency key would get the same error again, so the next attempt uses a new key. After a temporary
       // error, or if no response arrived, the mutation may have been executed, so the next attempt uses the same key.
-      if (error !== undefined && error.networkError === undefined && !isTemporary(error))
+      if (error !== undefined && error.networkError === undefined && retryAfterMs(error.graphQLErrors) === undefined)
         this.#patch({ creation: null });
       return false;
     }

@@ -4,6 +4,7 @@ import { useStore } from '../base/store.ts';
 import { closePopup, openPopup } from '../ui/popup.tsx';
 import './emoji.css';
 import { isForInputMethod } from '../keyboard/input-method.ts';
+import { CUSTOM, emojiGroups, inGroup, loadGroups, setTone, TONES, tone, withTone } from './emoji-groups.ts';
 import { type Emoji, emojiTable, findEmoji, loadEmoji, noteUse, oftenUsed } from './emoji-table.ts';
 
 /** Number of emoji per line. Must match `emoji.css`. */
@@ -11,14 +12,32 @@ const IN_LINE = 9;
 /** Number of emoji shown at first. The same number is added each time the user scrolls near the end. */
 const STEP = 20 * IN_LINE;
 
-/** Opens a picker beside an element. Calls `onChoose` with the emoji that the user chooses. */
-export function openEmojiPicker(anchor: Element, onChoose: (emoji: Emoji) => void): void {
-  openPopup(anchor, <EmojiPicker onChoose={onChoose} />);
+interface Props {
+  readonly onChoose: (emoji: Emoji) => void;
+  /** Whether a skin tone can be chosen. The service has none for reactions and statuses. */
+  readonly hasTones?: boolean;
 }
 
-/** A search field and its results: arrow keys move through them, Enter chooses one. */
-function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }) {
+/** Opens a picker beside an element. Calls `onChoose` with the emoji that the user chooses. */
+export function openEmojiPicker(
+  anchor: Element,
+  onChoose: (emoji: Emoji) => void,
+  options: Pick<Props, 'hasTones'> = {},
+): void {
+  openPopup(anchor, <EmojiPicker onChoose={onChoose} {...options} />);
+}
+
+const RECENT = 'Recently used';
+
+/**
+ * A search field, the groups of emoji, and the emoji of a group or the results of the search: arrow keys move through them,
+ * Enter chooses one.
+ */
+function EmojiPicker({ onChoose, hasTones = false }: Props) {
   const client = useClient();
+  const [group, setGroup] = useState(RECENT);
+  const groups = useStore(emojiGroups)?.groups;
+  const chosenTone = useStore(tone);
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
   const [limit, setLimit] = useState(STEP);
@@ -26,8 +45,19 @@ function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }
   const list = useRef<HTMLDivElement>(null);
   const all = useStore(emojiTable);
   const wanted = useDeferredValue(text);
-  const found = useMemo(() => choices(all, wanted), [all, wanted]);
+  const found = useMemo(
+    () =>
+      choices(
+        all,
+        wanted,
+        group,
+        groups?.map(({ title }) => title),
+      ),
+    [all, wanted, group, groups],
+  );
+  const hasCustom = all.some(({ type, isActive }) => type === 'REALM_EMOJI' && isActive);
   useEffect(() => void loadEmoji(client), [client]);
+  useEffect(() => void loadGroups().catch(() => undefined), []);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   });
@@ -35,7 +65,16 @@ function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }
     if (emoji === undefined) return;
     noteUse(emoji);
     closePopup();
-    onChoose(emoji);
+    onChoose(toned(emoji));
+  };
+  const toned = (emoji: Emoji): Emoji =>
+    hasTones && emoji.glyph !== undefined ? { ...emoji, glyph: withTone(emoji.glyph, emoji.code, chosenTone) } : emoji;
+  const show = (title: string) => {
+    setGroup(title);
+    setText('');
+    setActive(0);
+    setLimit(STEP);
+    list.current?.scrollTo(0, 0);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (isForInputMethod(event.nativeEvent)) return;
@@ -71,6 +110,25 @@ function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }
         }}
         onKeyDown={onKeyDown}
       />
+      <div className="emoji-groups" role="toolbar" aria-label="Groups">
+        {[
+          { title: RECENT, glyph: '🕘' },
+          ...(hasCustom ? [{ title: CUSTOM, glyph: '⭐' }] : []),
+          ...(groups ?? []),
+        ].map(({ title, glyph }) => (
+          <button
+            key={title}
+            type="button"
+            className="icon-button"
+            aria-label={title}
+            title={title}
+            aria-pressed={text === '' && title === group}
+            onClick={() => show(title)}
+          >
+            <span aria-hidden="true">{glyph}</span>
+          </button>
+        ))}
+      </div>
       <div
         className="emoji-list"
         role="listbox"
@@ -85,20 +143,39 @@ function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }
         {found.slice(0, limit).map((emoji, i) => (
           <Choice
             key={emoji.type + emoji.code}
-            emoji={emoji}
+            emoji={toned(emoji)}
             id={`${id}-${i}`}
             isActive={i === active}
-            onChoose={choose}
+            onChoose={() => choose(emoji)}
           />
         ))}
       </div>
-      <p className="emoji-name" aria-hidden="true">
-        {found[active] === undefined
-          ? all.length === 0
-            ? 'Loading…'
-            : 'No emoji found'
-          : `:${found[active].names[0]}:`}
-      </p>
+      <div className="emoji-foot">
+        <p className="emoji-name" aria-hidden="true">
+          {found[active] === undefined
+            ? all.length === 0
+              ? 'Loading…'
+              : 'No emoji found'
+            : `:${found[active].names[0]}:`}
+        </p>
+        {hasTones && (
+          <div className="emoji-tones" role="toolbar" aria-label="Skin tone">
+            {TONES.map((one, i) => (
+              <button
+                key={one}
+                type="button"
+                className="icon-button"
+                aria-label={TONE_NAMES[i]}
+                title={TONE_NAMES[i]}
+                aria-pressed={one === chosenTone}
+                onClick={() => setTone(one)}
+              >
+                <span aria-hidden="true">{withTone('✋', '270b', one)}</span>
+              </button>
+            ))}
+          </div>
+        )}
+      </div>
     </div>
   );
 }
@@ -110,10 +187,33 @@ const STEPS: Readonly<Record<string, number>> = {
   ArrowUp: -IN_LINE,
 };
 
-function choices(all: readonly Emoji[], text: string): readonly Emoji[] {
+const TONE_NAMES = [
+  'No skin tone',
+  'Light skin tone',
+  'Medium-light skin tone',
+  'Medium skin tone',
+  'Medium-dark skin tone',
+  'Dark skin tone',
+] as const;
+
+/**
+ * Returns the emoji to choose from.
+ *
+ * @param groups Titles of all groups. Undefined until they are loaded.
+ */
+function choices(
+  all: readonly Emoji[],
+  text: string,
+  group: string,
+  groups: readonly string[] | undefined,
+): readonly Emoji[] {
   if (text.trim() !== '') return findEmoji(all, text);
+  if (group !== RECENT) return inGroup(all, group);
   const often = oftenUsed(all);
-  return [...often, ...findEmoji(all, '').filter((emoji) => !often.includes(emoji))];
+  // The table itself is in the order of the codes.
+  const ordered =
+    groups === undefined ? findEmoji(all, '') : [CUSTOM, ...groups].flatMap((title) => inGroup(all, title));
+  return [...often, ...ordered.filter((emoji) => !often.includes(emoji))];
 }
 
 interface ChoiceProps {

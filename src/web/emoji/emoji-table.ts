@@ -2,7 +2,7 @@ import type { Client } from 'urql';
 import { createStore } from '../base/store.ts';
 import { type CustomEmojiRowFragment, EmojiDataDocument, type ReactionType } from '../generated/graphql.ts';
 import { type LiveEvent, onEvent } from '../live/engine.ts';
-import { liveStatus } from '../live/status.ts';
+import { queueId } from '../live/status.ts';
 import { fitOf } from '../ui/name-words.ts';
 import { glyphOf } from '../ui/person.tsx';
 
@@ -35,17 +35,14 @@ export function loadEmoji(client: Client): Promise<void> {
 
 /** Updates `emojiTable` when custom emoji change. @returns A function that stops the updates and empties the table. */
 export function startEmoji(client: Client): () => void {
-  let { queueId } = liveStatus.get();
   const stops = [
     onEvent((event) => {
       const changed = changedBy(event);
       if (changed !== undefined && loading !== undefined) void loading.then(() => put(ownEmoji(changed)));
     }),
-    liveStatus.watch(() => {
-      const before = queueId;
-      queueId = liveStatus.get().queueId;
+    queueId.watch(() => {
       // Events between the old and the new event queue are missing, so all emoji are loaded again.
-      if (queueId === before || queueId === null || loading === undefined) return;
+      if (queueId.get() === null || loading === undefined) return;
       loading = undefined;
       void loadEmoji(client);
     }),
@@ -175,6 +172,19 @@ export function oftenUsed(all: readonly Emoji[]): readonly Emoji[] {
     .flatMap((name) => all.find((emoji) => emoji.isActive && emoji.names[0] === name) ?? [])
     .slice(0, KEPT);
 }
+
+/** Emoji that are offered before the table is loaded. */
+const BASIC = [
+  ['thumbs_up', '1f44d'],
+  ['heart', '2764'],
+  ['tada', '1f389'],
+].map(([name = '', code = '']): Emoji => {
+  return { names: [name], code, type: 'UNICODE_EMOJI', glyph: glyphOf(code), imageUrl: undefined, isActive: true };
+});
+
+/** Returns the emoji that can be added with one click: those that this browser used last, or popular ones. */
+export const quickEmoji = (all: readonly Emoji[]): readonly Emoji[] =>
+  (all.length === 0 ? BASIC : oftenUsed(all)).slice(0, BASIC.length);
 
 /** Records in local storage that the viewer has used an emoji, for `oftenUsed`. */
 export function noteUse({ names: [name] }: Emoji): void {

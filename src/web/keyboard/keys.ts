@@ -26,6 +26,7 @@ export const SHORTCUTS = {
     unreadAbove: { keys: ['Alt+Shift+ArrowUp'], does: 'Previous unread entry in the sidebar' },
     nextSection: { keys: ['F6'], does: 'Next section of the page' },
     sectionBefore: { keys: ['Shift+F6'], does: 'Previous section of the page' },
+    editLast: { keys: ['ArrowUp'], does: 'Edit your last message, from the empty message field' },
     back: { keys: ['Escape'], does: 'Return from the message field, or from within a message, to the list' },
   },
   list: {
@@ -37,6 +38,7 @@ export const SHORTCUTS = {
   },
   message: {
     reply: { keys: ['r'], does: 'Reply' },
+    quote: { keys: ['>'], does: 'Quote and reply' },
     edit: { keys: ['e'], does: 'Edit your message' },
     star: { keys: ['s'], does: 'Star or unstar the message' },
     react: { keys: ['+', ':'], does: 'Add a reaction' },

@@ -1,6 +1,8 @@
-import { memo, useLayoutEffect, useRef } from 'react';
+import { type MouseEvent, memo, useLayoutEffect, useRef } from 'react';
+import { openDialog } from '../ui/dialog.tsx';
 import './markdown.css';
 import { dress, TAB_STOPS } from './markup.ts';
+import { PictureDialog } from './picture-dialog.tsx';
 
 interface Props {
   /** Content that the service has rendered, such as `renderedContent` of a message. */
@@ -20,6 +22,24 @@ export const Markdown = memo(({ html, isAlone = false }: Props) => {
     if (!isAlone) return;
     for (const stop of element.current?.querySelectorAll<HTMLElement>(TAB_STOPS) ?? []) stop.tabIndex = 0;
   }, [html, isAlone]);
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service renders and sanitizes this HTML.
-  return <div className="markdown" ref={element} dangerouslySetInnerHTML={{ __html: dress(html) }} />;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a link is clicked by the Enter key too.
+    // biome-ignore lint/a11y/noStaticElementInteractions: the links inside are the interactive elements.
+    <div
+      className="markdown"
+      ref={element}
+      onClick={openPicture}
+      // biome-ignore lint/security/noDangerouslySetInnerHtml: the service renders and sanitizes this HTML.
+      dangerouslySetInnerHTML={{ __html: dress(html) }}
+    />
+  );
 });
+
+/** Opens a clicked picture in a dialog, unless the user opens it in another tab or window. */
+function openPicture(event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a.picture') : null;
+  if (link === null || event.defaultPrevented || event.button !== 0) return;
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  openDialog(<PictureDialog url={link.pathname} name={link.querySelector('img')?.alt ?? 'Picture'} />);
+}

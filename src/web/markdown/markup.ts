@@ -6,7 +6,10 @@ import { glyphOf } from '../ui/person.tsx';
 // The service renders messages as safe HTML. The functions below adapt the HTML to the page: emoji become characters,
 // spoilers can be opened, and times use the browser's time zone. HTML is never concatenated from text.
 
-/** Maximum number of cached results of `dress`. The messages of a few screens fit, so that each is converted only once. */
+/**
+ * Maximum number of cached results of `dress`. Beyond it, the oldest result is removed. The messages of a few screens fit, so
+ * that each is converted only once.
+ */
 const KEPT = 2_000;
 /** Chunk with the styles and fonts of formulas. Loaded when the first formula is shown. */
 const formulas = chunkOf(() => import('./formulas.ts'));
@@ -43,13 +46,17 @@ function dressAnew(html: string): string {
   for (const block of content.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = 'auto';
   for (const code of content.querySelectorAll<HTMLElement>('pre, code')) code.dir = 'ltr';
   for (const image of content.querySelectorAll('img')) linkExternal(image);
+  for (const image of content.querySelectorAll<HTMLImageElement>(PICTURES)) reserveSize(image);
+  for (const image of content.querySelectorAll<HTMLImageElement>(EXTERNAL)) frame(image);
+  for (const card of content.querySelectorAll<HTMLElement>('.message_embed')) labelCard(card);
   for (const link of content.querySelectorAll('a')) directLink(link);
+  for (const mention of content.querySelectorAll<HTMLElement>('.user-mention')) openCard(mention);
   // A message is a single tab stop until the user enters it: see `useRovingFocus`.
   for (const stop of content.querySelectorAll<HTMLElement>(TAB_STOPS)) stop.tabIndex = -1;
   return template.innerHTML;
 }
 
-export const TAB_STOPS = 'a[href], button, summary, audio, video';
+export const TAB_STOPS = 'a[href]:not([aria-hidden]), button, summary, audio, video, .user-mention[role="button"]';
 
 const CHANGES = [
   ['.highlight_text_inserted', 'insertion'],
@@ -73,6 +80,46 @@ function linkExternal(image: HTMLImageElement): void {
   }
 }
 
+/** Selector of images that users have uploaded. */
+const PICTURES = 'img[data-original-dimensions]';
+/** Maximum width and height of a picture in a message, in CSS pixels. */
+const [MAX_WIDTH, MAX_HEIGHT] = [360, 240];
+
+/** Gives an uploaded image the size at which it is shown, so that nothing moves when it is loaded, and loads it when visible. */
+function reserveSize(image: HTMLImageElement): void {
+  const [width = 0, height = 0] = (image.dataset['originalDimensions'] ?? '').split('x').map(Number);
+  const scale = Math.min(1, MAX_WIDTH / width, MAX_HEIGHT / height);
+  if (!(width > 0 && height > 0)) return;
+  image.setAttribute('width', String(Math.max(1, Math.round(width * scale))));
+  image.setAttribute('height', String(Math.max(1, Math.round(height * scale))));
+  loadWhenVisible(image);
+}
+
+/** Selector of images of other websites, which the service delivers. */
+const EXTERNAL = '.message_inline_image img[src^="/external_content/"]';
+
+/** Shows an image of another website in a frame of fixed height, because its size is unknown until it is loaded. */
+function frame(image: HTMLImageElement): void {
+  loadWhenVisible(image);
+  image.closest('a')?.classList.add('picture-frame');
+}
+
+/** Hides the picture link of a page's preview from the keyboard and from screen readers: the title is the same link. */
+function labelCard(card: HTMLElement): void {
+  const picture = card.querySelector('a.message_embed_image');
+  picture?.setAttribute('aria-hidden', 'true');
+  picture?.setAttribute('tabindex', '-1');
+}
+
+function loadWhenVisible(image: HTMLImageElement): void {
+  image.setAttribute('loading', 'lazy');
+  image.setAttribute('decoding', 'async');
+  const link = image.closest('a');
+  const name = link?.getAttribute('href')?.split(/[?#]/, 1)[0]?.split('/').at(-1);
+  image.alt = link?.title || name || 'Picture';
+  link?.classList.add('picture');
+}
+
 /** Makes links to views of the chat open in this page, and all other links in a new tab. */
 function directLink(link: HTMLAnchorElement): void {
   const address = addressOfLink(link.getAttribute('href') ?? '');
@@ -82,6 +129,11 @@ function directLink(link: HTMLAnchorElement): void {
   }
   link.target = '_blank';
   link.rel = 'noopener noreferrer';
+}
+
+/** Makes the mention of a user a button, which opens the card of the user: `people/open-mentions.ts`. */
+function openCard(mention: HTMLElement): void {
+  if (/^\d+$/.test(mention.dataset['userId'] ?? '')) mention.role = 'button';
 }
 
 function showEmoji(emoji: HTMLElement): void {

@@ -8,6 +8,7 @@ import {
 } from '../generated/graphql.ts';
 import { addressOf } from '../routing/routes.ts';
 import { act } from '../ui/act.ts';
+import { copyText } from '../ui/copy.ts';
 import { notify } from '../ui/notices.tsx';
 import { markUnreadSince } from './mark-in-narrow.ts';
 import { markUnreadFrom } from './unread-from.ts';
@@ -65,10 +66,10 @@ export async function markUnread(client: Client, messageId: string): Promise<voi
 /** Copies the URL of a message to the clipboard. The URL stays valid if the message is moved. */
 export async function copyLink(messageId: string): Promise<void> {
   const link = location.origin + addressOf({ name: 'message', messageId });
-  const isCopied = await navigator.clipboard?.writeText(link).then(
-    () => true,
-    () => false,
-  );
-  // On insecure connections, browsers offer no clipboard.
-  notify(isCopied === true ? 'The link was copied.' : `The link could not be copied: ${link}`);
+  notify((await copyText(link)) ? 'The link was copied.' : `The link could not be copied: ${link}`);
+}
+
+/** Copies the text of a message, in Markdown, to the clipboard. */
+export async function copyContent(content: string): Promise<void> {
+  notify((await copyText(content)) ? 'The text was copied.' : 'The text could not be copied.');
 }

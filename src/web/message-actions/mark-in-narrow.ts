@@ -3,10 +3,10 @@ import { NEWEST } from '../api/narrow.ts';
 import { MarkInNarrowDocument, type MessageAnchor, type MessageNarrowInput } from '../generated/graphql.ts';
 import { act } from '../ui/act.ts';
 
-/** Maximum number of messages that one mutation changes. */
+/** Maximum number of messages that one mutation changes. Further messages are changed by further mutations. */
 const AT_ONCE = 5_000;
 
-/** Marks all unread messages of a narrow as read, the newest first. @returns Whether all are marked. */
+/** Marks all unread messages of a narrow (message filter) as read, the newest first. @returns Whether all are marked. */
 export const markNarrowAsRead = (client: Client, narrow: MessageNarrowInput): Promise<boolean> =>
   markAll(client, { ...narrow, is: [...(narrow.is ?? []), 'UNREAD'] }, NEWEST, 'ADD');
 

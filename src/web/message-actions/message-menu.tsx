@@ -5,12 +5,13 @@ import { navigate } from '../routing/router.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { closePopup, openPopup } from '../ui/popup.tsx';
-import { type Acted, copyLink, edited, markUnread, readActed, star } from './acted.ts';
+import { type Acted, copyContent, copyLink, edited, markUnread, readActed, star } from './acted.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { HistoryDialog } from './history-dialog.tsx';
 import { MoveDialog } from './move-dialog.tsx';
 import { placeAddress } from './place-address.ts';
 import { ReceiptsDialog } from './receipts-dialog.tsx';
+import { quoteAndReply } from './reply.ts';
 import { ReportDialog } from './report-dialog.tsx';
 
 /** Opens the menu of a message beside an element. */
@@ -54,6 +55,11 @@ function groupsFor(
   const isChanged = message.lastEditedAt !== null || message.lastMovedAt !== null;
   return [
     [
+      { label: 'Quote and reply', icon: 'reply', keys: '>', onChoose: () => void quoteAndReply(client, id) },
+      { label: 'Copy text', icon: 'copy', onChoose: () => void copyContent(content) },
+      { label: 'Copy link', icon: 'link', onChoose: () => void copyLink(id) },
+    ],
+    [
       ...when(viewerCanEdit, { label: 'Edit', icon: 'edit', keys: 'e', onChoose: () => edited.set({ id, content }) }),
       ...when(viewerCanMove, {
         label: 'Move…',
@@ -77,12 +83,11 @@ function groupsFor(
       },
       {
         label: 'View in context',
-        icon: 'link',
+        icon: 'move',
         keys: 'v',
         onChoose: () => navigate(placeAddress(message, viewerId)),
       },
       { label: 'Remind me…', icon: 'bell', onChoose: () => openRemindMenu(timeOf(id) ?? anchor, id) },
-      { label: 'Copy link', icon: 'link', onChoose: () => void copyLink(id) },
     ],
     [
       ...when(isChanged, {

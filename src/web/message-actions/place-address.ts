@@ -1,6 +1,7 @@
 import { addressOf } from '../routing/routes.ts';
 
-interface Standing {
+/** A message with the properties that determine its topic or conversation. */
+export interface Standing {
   readonly id: string;
   readonly topicName: string;
   readonly channel: { readonly id: string; readonly name: string } | null;

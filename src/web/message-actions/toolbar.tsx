@@ -1,10 +1,13 @@
 import { useClient } from 'urql';
-import { openEmojiPicker } from '../emoji/emoji-picker.tsx';
+import { useStore } from '../base/store.ts';
+import { EmojiShown, openEmojiPicker } from '../emoji/emoji-picker.tsx';
+import { emojiTable, quickEmoji } from '../emoji/emoji-table.ts';
 import type { MessageRowFragment as Message } from '../generated/graphql.ts';
-import { react } from '../reactions/toggle.ts';
+import { groupOf, react, toggleReaction } from '../reactions/toggle.ts';
 import { IconButton } from '../ui/button.tsx';
 import { star } from './acted.ts';
 import { openMessageMenu } from './message-menu.tsx';
+import { quoteAndReply } from './reply.ts';
 import './message-actions.css';
 
 /**
@@ -13,9 +16,28 @@ import './message-actions.css';
  */
 export function Toolbar({ message, viewerId }: { readonly message: Message; readonly viewerId: string }) {
   const client = useClient();
+  const quick = useStore(emojiTable, quickOf);
   const { id, viewerHasStarred } = message;
   return (
     <div className="message-toolbar" role="toolbar" aria-label="Actions on the message">
+      {quick.map((emoji) => {
+        const group = groupOf(message, emoji);
+        const label = `React with ${emoji.names[0].replaceAll('_', ' ')}`;
+        return (
+          <button
+            key={emoji.type + emoji.code}
+            type="button"
+            className="icon-button"
+            aria-label={label}
+            title={label}
+            aria-pressed={group.viewerHasReacted}
+            tabIndex={-1}
+            onClick={() => void toggleReaction(client, id, group)}
+          >
+            <EmojiShown {...emoji} />
+          </button>
+        );
+      })}
       <IconButton
         icon="smile"
         label="Add a reaction"
@@ -23,6 +45,13 @@ export function Toolbar({ message, viewerId }: { readonly message: Message; read
         onClick={({ currentTarget }) => openEmojiPicker(currentTarget, (emoji) => react(client, message, emoji))}
       />
       <IconButton
+        icon="reply"
+        label="Quote and reply"
+        tabIndex={-1}
+        onClick={() => void quoteAndReply(client, message.id)}
+      />
+      <IconButton
+        className="message-toolbar-star"
         icon="star"
         label="Star"
         aria-pressed={viewerHasStarred}
@@ -38,4 +67,12 @@ export function Toolbar({ message, viewerId }: { readonly message: Message; read
       />
     </div>
   );
+}
+
+let kept: { readonly of: unknown; readonly quick: ReturnType<typeof quickEmoji> } | undefined;
+
+/** Returns the quick reactions, the same array for the same table of emoji. */
+function quickOf(all: Parameters<typeof quickEmoji>[0]) {
+  if (kept?.of !== all) kept = { of: all, quick: quickEmoji(all) };
+  return kept.quick;
 }

@@ -1,6 +1,5 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { NEWEST, narrowKey } from '../api/narrow.ts';
-import { follow } from '../api/timelines.ts';
 import { useStore } from '../base/store.ts';
 import type { MessageAnchor, MessageNarrowInput, MessageRowFragment } from '../generated/graphql.ts';
 import { announce } from '../ui/announcer.tsx';
@@ -10,12 +9,13 @@ import { activeMessageHandlers, shownMessages } from './active-message.ts';
 import './message-list.css';
 import { spoken } from '../markdown/markup.ts';
 import { unreadFrom } from '../message-actions/unread-from.ts';
-import { Failure } from '../ui/not-ready.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { MessageRow } from './message-row.tsx';
 import { PendingMessages } from './pending-messages.tsx';
 import { rowMaker } from './rows.ts';
+import { StickyDay } from './sticky-day.tsx';
 import { useFoundWords } from './use-found-words.ts';
-import { placeLeft, useKeptPlace } from './use-kept-place.ts';
+import { positionLeft, useKeptPosition } from './use-kept-position.ts';
 import { useReadMarks } from './use-read-marks.ts';
 import { useRovingFocus } from './use-roving-focus.ts';
 import { type Span, type Timeline, useTimeline } from './use-timeline.ts';
@@ -29,8 +29,8 @@ interface Props {
   readonly label: string;
   /** Text that is shown if there are no messages. */
   readonly empty?: string | undefined;
-  /** Text above the oldest message. */
-  readonly beginning?: string;
+  /** Content above the oldest message. */
+  readonly beginning?: ReactNode;
   readonly showsPlaces: boolean;
   readonly viewerId: string;
   /** ID of the message that the list scrolls to and focuses when it opens. */
@@ -55,7 +55,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   const firstUnreadId = useFirstUnread(isSearch ? undefined : messages);
   const makeRows = useMemo(rowMaker, []);
   const rows = useMemo(() => makeRows(messages ?? [], firstUnreadId), [makeRows, messages, firstUnreadId]);
-  const { go, isAtEnd } = useKeptPlace(list, isSearch ? `found ${label}` : key, rows);
+  const { go, isAtEnd } = useKeptPosition(list, isSearch ? `found ${label}` : key, rows);
   const { stop, onKeyDown, onFocus } = useRovingFocus(list);
   const [isFar, setFar] = useState(false);
   useReadMarks(list, rows, isSearch);
@@ -68,7 +68,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   useLayoutEffect(() => {
     if (!isKnown || isBegun.current) return;
     isBegun.current = true;
-    const before = isSearch ? undefined : placeLeft(key);
+    const before = isSearch ? undefined : positionLeft(key);
     const named = near === undefined ? null : rowIn(list.current, near);
     if (named !== null) {
       go({ id: near ?? '', top: (list.current?.clientHeight ?? 0) / 3 });
@@ -84,12 +84,10 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
     if (hasOlder && element.scrollTop < AHEAD) timeline.loadOlder();
     else if (hasNewer && below < AHEAD) timeline.loadNewer();
-    follow(key, below < AHEAD && !hasNewer);
     setFar(below > element.clientHeight || hasNewer);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: new rows may not fill the screen.
   useEffect(look, [rows, loading, hasOlder, hasNewer]);
-  useEffect(() => () => follow(key, false), [key]);
 
   const toNewest = () => {
     timeline.goToNewest();
@@ -98,7 +96,11 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   const tabStop = rows.some(({ message }) => message.id === stop) ? stop : rows.at(-1)?.message.id;
   return (
     <div className="message-area">
-      <Failure of={read} />
+      {!isKnown && (
+        <div className="message-waiting">
+          <NotReady of={read} shape="messages" />
+        </div>
+      )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the element always has a role, `feed` or `region`. */}
       {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles support `aria-label`. */}
       <div
@@ -138,6 +140,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
           {!hasNewer && <PendingMessages narrow={narrow} onMore={() => go('end')} />}
         </div>
       </div>
+      {!isSearch && <StickyDay list={list} rows={rows} />}
       {isFar && !isAtEnd() && (
         <Button className="to-newest" onClick={toNewest}>
           <Icon name="down" size={16} /> Jump to latest
@@ -153,7 +156,7 @@ const endOf = ({ before }: Span): MessageAnchor => (before === undefined ? NEWES
 interface BeginningProps {
   readonly isSearch: boolean;
   readonly isEmpty: boolean;
-  readonly text: string | undefined;
+  readonly text: ReactNode;
 }
 
 function Beginning({ isSearch, isEmpty, text = 'Start of the message history' }: BeginningProps) {
@@ -161,7 +164,8 @@ function Beginning({ isSearch, isEmpty, text = 'Start of the message history' }:
   useEffect(() => {
     if (isSearch) announce(found);
   }, [isSearch, found]);
-  return <p className="message-note">{isSearch ? found : text}</p>;
+  const shown = isSearch ? found : text;
+  return typeof shown === 'string' ? <p className="message-note">{shown}</p> : shown;
 }
 
 const rowIn = (list: HTMLElement | null, id: string): HTMLElement | null =>

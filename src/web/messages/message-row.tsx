@@ -17,6 +17,7 @@ import { Icon } from '../ui/icons.tsx';
 import { Avatar, namesOf } from '../ui/person.tsx';
 import { shownTopic } from '../ui/topic-names.ts';
 import { activeMessage } from './active-message.ts';
+import { Folded } from './folded.tsx';
 import type { Row } from './rows.ts';
 
 interface Props {
@@ -54,19 +55,27 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
       {day !== undefined && <Line className="day-line" name={day} />}
       {isFirstUnread && <Line className="unread-line" name="New messages" shown="New" />}
       {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
-      {isFirst ? <Avatar url={sender.avatarUrl} /> : <span className="message-gutter" />}
+      {isFirst ? <Avatar person={sender} /> : <span className="message-gutter" />}
       <div className="message-body">
-        <div className={isFirst ? 'message-head' : 'only-heard'} id={`by-${message.id}`}>
-          <PersonButton className="message-sender" userId={sender.id} tabIndex={-1}>
-            <bdi>{sender.fullName}</bdi>
-          </PersonButton>
-          {sender.isBot && <span className="message-tag">bot</span>}
-          {/* Screen readers announce that a message is unread, but not that it is read. */}
-          {!message.viewerHasRead && <span className="only-heard">unread</span>}
+        <div className={isFirst ? 'message-head' : undefined}>
+          <div className={isFirst ? 'message-by' : 'only-heard'} id={`by-${message.id}`}>
+            <PersonButton className="message-sender" userId={sender.id} tabIndex={-1}>
+              <bdi>{sender.fullName}</bdi>
+            </PersonButton>
+            {sender.isBot && <span className="message-tag">bot</span>}
+            {/* Screen readers announce that a message is unread, but not that it is read. */}
+            {!message.viewerHasRead && <span className="only-heard">unread</span>}
+          </div>
+          <Time message={message} isLink={showsPlaces} />
         </div>
-        <Time message={message} isLink={showsPlaces} />
         <div className="message-content" id={`says-${message.id}`}>
-          {editing === undefined ? <Markdown html={message.renderedContent} /> : <EditForm {...editing} />}
+          {editing === undefined ? (
+            <Folded id={message.id} html={message.renderedContent}>
+              <Markdown html={message.renderedContent} />
+            </Folded>
+          ) : (
+            <EditForm {...editing} />
+          )}
           <EditTyping messageId={message.id} viewerId={viewerId} />
           <Marks message={message} />
         </div>

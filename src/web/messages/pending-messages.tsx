@@ -3,13 +3,13 @@ import { narrowKey } from '../api/narrow.ts';
 import { useStore } from '../base/store.ts';
 import { discard, outbox, type Pending, sendAgain } from '../composer/outbox.ts';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
-import { type Connection, liveStatus } from '../live/status.ts';
+import { type Connection, connection } from '../live/status.ts';
 import { useViewer } from '../people/use-viewer.ts';
 import { Button } from '../ui/button.tsx';
 
 interface Props {
   readonly narrow: MessageNarrowInput;
-  /** Called after the user has sent a message that belongs to the narrow. */
+  /** Called after the user has sent a message that belongs to the narrow (message filter). */
   readonly onMore: () => void;
 }
 
@@ -32,7 +32,7 @@ export function PendingMessages({ narrow, onMore }: Props) {
 
 function PendingMessage({ pending }: { readonly pending: Pending }) {
   const { id, input, state, reason } = pending;
-  const connection = useStore(liveStatus, (status) => status.connection);
+  const network = useStore(connection);
   return (
     <article className="message message-pending" aria-label="Not sent yet">
       <span className="message-gutter" />
@@ -51,7 +51,7 @@ function PendingMessage({ pending }: { readonly pending: Pending }) {
             </>
           ) : (
             <>
-              <span>{progressOf(pending, connection)}</span>
+              <span>{progressOf(pending, network)}</span>
               {/* A waiting message can be discarded, but one in flight cannot. */}
               {state === 'waiting' && (
                 <Button kind="quiet" onClick={() => discard(id)}>

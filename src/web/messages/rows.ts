@@ -61,6 +61,11 @@ const isSame = (a: Row, b: Row): boolean =>
   a.isFirst === b.isFirst &&
   a.isFirstUnread === b.isFirstUnread;
 
+const SHORT_DAY = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'long' });
+
+/** Returns the day of a message in a short form, in the browser's time zone. */
+export const shortDayOf = ({ sentAt }: Message): string => SHORT_DAY.format(new Date(sentAt));
+
 /** Time in milliseconds that divides the offset of every time zone from UTC, so that each day begins at a multiple of it. */
 const QUARTER_HOUR_MS = 15 * 60_000;
 

@@ -3,7 +3,7 @@ import type { Matches } from './use-timeline.ts';
 
 /** Name of the CSS highlight of found words, as in `::highlight(found)` in the styles. */
 const FOUND = 'found';
-/** Maximum number of highlighted matches. */
+/** Maximum number of highlighted matches. Further matches are not highlighted. */
 const MAX_MATCHES = 5_000;
 
 type Match = Matches[number];

@@ -9,7 +9,7 @@ import { unreadFrom } from '../message-actions/unread-from.ts';
 const WAIT_MS = 300;
 /** Pause in milliseconds after which a mutation that got no response is retried. */
 const RETRY_MS = 3_000;
-/** Maximum number of messages that one mutation marks as read. */
+/** Maximum number of messages that one mutation marks as read. Further messages are marked by further mutations. */
 const AT_ONCE = 200;
 
 /**

@@ -52,7 +52,8 @@ export interface Timeline {
  * Returns the messages of a narrow (message filter) around a position. More messages can be loaded at both ends.
  *
  * @param start Initial position.
- * @param search Time range of the search. Messages outside of this range are left out. Undefined if the list is not a search result.
+ * @param search Time range of the search. Messages outside of this range are left out. Undefined if the list is not a search
+ *   result.
  */
 export function useTimeline(narrow: MessageNarrowInput, start: MessageAnchor = FIRST_UNREAD, search?: Span): Timeline {
   const client = useClient();

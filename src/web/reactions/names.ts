@@ -8,7 +8,7 @@ const names = createStore<ReadonlyMap<string, string>>(new Map());
 
 const wanted = new Set<string>();
 const asked = new Set<string>();
-/** Maximum number of names in one request. */
+/** Maximum number of names in one request. Further names are loaded by further requests. */
 const AT_ONCE = 100;
 
 /**

@@ -8,7 +8,7 @@ import { IconButton } from '../ui/button.tsx';
 import { glyphOf } from '../ui/person.tsx';
 import { useNames } from './names.ts';
 import './reactions.css';
-import { react, toggleReaction } from './toggle.ts';
+import { isSameEmoji, pendingReactions, react, toggleReaction } from './toggle.ts';
 
 type Group = Message['reactionGroups'][number];
 
@@ -25,18 +25,22 @@ interface Props {
 
 /** The reactions of a message. Each emoji is a button that adds or removes the reaction of the viewer. */
 export function Reactions({ message, viewerId }: Props) {
-  return message.reactionGroups.length === 0 ? null : <Chips message={message} viewerId={viewerId} />;
+  const isPending = useStore(pendingReactions, (all) => all.some(({ messageId }) => messageId === message.id));
+  return message.reactionGroups.length === 0 && !isPending ? null : <Chips message={message} viewerId={viewerId} />;
 }
 
 function Chips({ message, viewerId }: Props) {
   const client = useClient();
   const { id, reactionGroups } = message;
+  const pending = useStore(pendingReactions).filter(({ messageId }) => messageId === id);
+  const isNew = (one: (typeof pending)[number]) => !reactionGroups.some((group) => isSameEmoji(group, one));
   const names = useNames(reactionGroups.flatMap(({ users }) => users.map((user) => user.id)));
   const areFew = reactionGroups.reduce((sum, { count }) => sum + count, 0) <= FEW;
   return (
     <ul className="reactions" aria-label="Reactions">
       {reactionGroups.map((group) => {
         const who = whoOf(group, names, viewerId);
+        const change = pending.find((one) => isSameEmoji(group, one));
         const title = `${who} reacted with ${shownName(group)}`;
         return (
           <li key={group.reactionType + group.emojiCode}>
@@ -44,10 +48,11 @@ function Chips({ message, viewerId }: Props) {
               type="button"
               className="reaction"
               tabIndex={-1}
-              aria-pressed={group.viewerHasReacted}
+              aria-pressed={change?.isAdded ?? group.viewerHasReacted}
+              aria-busy={change !== undefined}
               aria-label={title}
               title={title}
-              onClick={() => toggleReaction(client, id, group)}
+              onClick={() => void toggleReaction(client, id, group)}
             >
               <Glyph group={group} />
               <span className="reaction-who">{areFew && who !== '' ? who : group.count}</span>
@@ -55,6 +60,13 @@ function Chips({ message, viewerId }: Props) {
           </li>
         );
       })}
+      {pending.filter(isNew).map((one) => (
+        <li key={one.reactionType + one.emojiCode}>
+          <span className="reaction" aria-busy="true">
+            <Glyph group={one} />
+          </span>
+        </li>
+      ))}
       <li>
         <IconButton
           className="reaction-add"
@@ -71,7 +83,11 @@ function Chips({ message, viewerId }: Props) {
 const shownName = ({ emojiName }: Group): string => emojiName.replaceAll('_', ' ');
 
 /** The emoji of a reaction. Custom emoji are images from the emoji table. */
-function Glyph({ group: { emojiName, emojiCode, reactionType } }: { readonly group: Group }) {
+function Glyph({
+  group: { emojiName, emojiCode, reactionType },
+}: {
+  readonly group: Omit<Group, 'count' | 'users' | 'viewerHasReacted'>;
+}) {
   const client = useClient();
   const glyph = glyphOf(emojiCode, reactionType);
   const known = useStore(emojiTable, (all) =>

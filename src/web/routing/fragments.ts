@@ -8,8 +8,8 @@ import { addressOf, decoded, isChatAddress, type Route, type SettingsSection } f
  */
 const BUILT_IN: Readonly<Record<string, Route>> = {
   inbox: { name: 'inbox' },
-  recent: { name: 'inbox' },
-  recent_topics: { name: 'inbox' },
+  recent: { name: 'recent' },
+  recent_topics: { name: 'recent' },
   feed: { name: 'view', view: 'all' },
   all_messages: { name: 'view', view: 'all' },
   drafts: { name: 'writing', list: 'drafts' },

@@ -43,7 +43,7 @@ export function placeOf({ type, channel, topicName, recipients }: Draft): Place 
 /**
  * Returns the route to a destination.
  *
- * @param viewerId The viewer is left out of the URL of a conversation, except of the conversation with themselves.
+ * @param viewerId Id of the viewer, who is omitted from the URL of a conversation unless they are its only participant.
  */
 export function routeTo(place: Place, viewerId: string): Route {
   if ('channelId' in place) {
@@ -54,7 +54,11 @@ export function routeTo(place: Place, viewerId: string): Route {
   return { name: 'direct', userIds: others.length > 0 ? others : [viewerId] };
 }
 
-/** Returns a destination as input for the service. @param newTopic Current name of a new topic. */
+/**
+ * Returns a destination as input for the service.
+ *
+ * @param newTopic Topic name typed in the composer. Used only if `place` is a new topic.
+ */
 export function targetOf(place: Place, newTopic = ''): MessageTarget {
   if ('directTo' in place) return { direct: [...place.directTo] };
   return { topic: topicRef({ channelId: place.channelId, topic: place.topic ?? newTopic }) };
@@ -65,7 +69,11 @@ export const topicRef = ({ channelId, topic }: TopicPlace): TopicRef => ({
   named: { channel: { id: channelId }, name: topic },
 });
 
-/** Returns a draft as input for the service. @param newTopic Current name of a new topic. */
+/**
+ * Returns a draft as input for the service.
+ *
+ * @param newTopic Topic name typed in the composer. Used only if `place` is a new topic.
+ */
 export const draftOf = (place: Place, content: string, newTopic: string): DraftInput => ({
   to: targetOf(place, newTopic),
   content,

@@ -66,8 +66,8 @@ export interface Term {
   readonly isQuoted: boolean;
 }
 
-// A colon after a digit or before a slash is part of a word, as in times of day and URLs. Within quotes, a backslash escapes a
-// quote or a backslash.
+// Matches a word or a term of a search. A colon after a digit or before a slash is part of a word, as in times of day and URLs.
+// Within quotes, a backslash escapes a quote or a backslash.
 const TERM = /(?<minus>-?)(?:(?<name>\p{L}[\p{L}-]*):(?!\/))?(?:"(?<quoted>(?:\\["\\]|[^"])*)"?|(?<plain>\S*))/gu;
 
 /** Returns the words and terms of a search in their order. */

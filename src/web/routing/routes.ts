@@ -3,6 +3,8 @@ import type { MessageNarrowInput } from '../generated/graphql.ts';
 /** A view of the chat. Each has its own path, and the service serves the page at all of these paths. */
 export type Route =
   | { readonly name: 'inbox' }
+  /** The conversations with the newest messages. */
+  | { readonly name: 'recent' }
   /** @property near ID of a message in the topic. The view opens at this message. Requires `topic`. */
   | { readonly name: 'channel'; readonly channelId: string; readonly topic?: string; readonly near?: string }
   /** All topics of a channel. */
@@ -28,10 +30,25 @@ export type Route =
   | { readonly name: 'channels' }
   | { readonly name: 'people' }
   | { readonly name: 'groups' }
-  | { readonly name: 'settings'; readonly section: SettingsSection }
-  | { readonly name: 'writing'; readonly list: WritingList };
+  | { readonly name: 'invitations' }
+  /** @property section Absent: the list of sections on narrow screens, and the profile beside it on others. */
+  | { readonly name: 'settings'; readonly section?: SettingsSection }
+  | { readonly name: 'writing'; readonly list: WritingList }
+  /** Continues the sign-in of the browser in the client that opened it. The query contains the secret of the client. */
+  | { readonly name: 'app-sign-in' };
 
-export const SETTINGS_SECTIONS = ['profile', 'account', 'preferences'] as const;
+/** Sections of the settings that change the organization, in the order of the navigation. */
+export const ADMINISTRATION_SECTIONS = [
+  ...(['organization', 'permissions', 'people', 'bots', 'emoji'] as const),
+  ...(['profile-fields', 'domains', 'default-channels', 'folders', 'usage'] as const),
+] as const;
+export type AdministrationSection = (typeof ADMINISTRATION_SECTIONS)[number];
+
+export const SETTINGS_SECTIONS = [
+  ...(['profile', 'account', 'api-keys', 'preferences', 'notifications'] as const),
+  ...ADMINISTRATION_SECTIONS,
+  ...(['audit-log', 'single-sign-on', 'security'] as const),
+] as const;
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number];
 
 /** The lists of the writing view. Only the viewer can see their entries. */
@@ -60,6 +77,8 @@ export function addressOf(route: Route, channelName = '-'): string {
   switch (route.name) {
     case 'inbox':
       return '/inbox';
+    case 'recent':
+      return words('inbox', 'recent');
     case 'channel':
       return words(
         'channels',
@@ -85,10 +104,14 @@ export function addressOf(route: Route, channelName = '-'): string {
       return words(route.name);
     case 'groups':
       return words('people', 'groups');
+    case 'invitations':
+      return words('people', 'invitations');
     case 'settings':
-      return words('settings', route.section);
+      return words('settings', ...(route.section === undefined ? [] : [route.section]));
     case 'writing':
       return words('writing', route.list);
+    case 'app-sign-in':
+      return words('sign-in', 'app');
   }
 }
 
@@ -114,15 +137,17 @@ export function routeOf(pathname: string): Route {
     .split('/')
     .slice(1)
     .map((part) => decoded(part));
+  if (first === 'inbox' && second === 'recent') return { name: 'recent' };
   if (first === 'channels' && second !== '') {
     if (topic === 'topics') return { name: 'topics', channelId: second };
     const named = topic !== undefined && { topic: topic.replace(/^[.:]/, '') };
     return { name: 'channel', channelId: second, ...named, ...(near !== undefined && { near }) };
   }
   if (first === 'channels') return { name: 'channels' };
-  if (first === 'people') return { name: second === 'groups' ? 'groups' : 'people' };
+  if (first === 'people') return { name: second === 'groups' || second === 'invitations' ? second : 'people' };
   if (first === 'settings') {
-    return { name: 'settings', section: SETTINGS_SECTIONS.find((section) => section === second) ?? 'profile' };
+    const section = SETTINGS_SECTIONS.find((one) => one === second);
+    return { name: 'settings', ...(section !== undefined && { section }) };
   }
   if (first === 'direct' && second !== '') {
     return { name: 'direct', userIds: second.split('.'), ...(third !== undefined && { near: third }) };
@@ -136,6 +161,7 @@ export function routeOf(pathname: string): Route {
   if (first === 'views' && Object.hasOwn(VIEWS, second)) return { name: 'view', view: second as ViewName };
   if (first === 'search') return { name: 'search', text: second };
   if (first === 'writing') return { name: 'writing', list: WRITING_LISTS.find((list) => list === second) ?? 'drafts' };
+  if (first === 'sign-in' && second === 'app') return { name: 'app-sign-in' };
   return { name: 'inbox' };
 }
 

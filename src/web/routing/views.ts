@@ -29,7 +29,7 @@ export interface View {
 
 /** The views that every user has, with the fragments that the service uses for them. Pinned by default. */
 const BUILT_IN = [
-  { fragment: 'inbox', title: 'Inbox', icon: 'inbox', address: addressOf({ name: 'inbox' }) },
+  { fragment: 'inbox', title: 'Inbox', icon: 'inbox', address: addressOf({ name: 'inbox' }), within: '/inbox/' },
   { fragment: 'feed', title: 'All messages', icon: 'all', address: addressOf({ name: 'view', view: 'all' }) },
   {
     fragment: 'narrow/is/mentioned',

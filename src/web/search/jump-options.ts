@@ -7,10 +7,14 @@ import { channelIcon } from '../ui/channel-icon.ts';
 import { fitOf } from '../ui/name-words.ts';
 import { namesOf } from '../ui/person.tsx';
 
-/** Maximum number of options, besides the option that searches messages. Users can scan that many at a glance. */
+/**
+ * Maximum number of options, besides the option that searches messages. Further matches are omitted, because users can scan
+ * only that many at a glance.
+ */
 const LIMIT = 12;
 
-interface Place extends Option {
+/** An option that opens a channel, conversation or view. */
+interface JumpOption extends Option {
   readonly unread: number;
 }
 
@@ -23,12 +27,12 @@ export async function jumpOptions(client: Client, written: string): Promise<read
   const data = client.readQuery(SidebarDocument, {})?.data;
   const own = data ? [...directs(data), ...channels(data), ...views(data)] : [];
   const fitting = own
-    .flatMap((place) => {
-      const rank = fitOf(place.label, text);
-      return rank === undefined ? [] : [{ place, rank }];
+    .flatMap((option) => {
+      const rank = fitOf(option.label, text);
+      return rank === undefined ? [] : [{ option, rank }];
     })
-    .toSorted((a, b) => a.rank - b.rank || Number(b.place.unread > 0) - Number(a.place.unread > 0))
-    .map(({ place }) => place);
+    .toSorted((a, b) => a.rank - b.rank || Number(b.option.unread > 0) - Number(a.option.unread > 0))
+    .map(({ option }) => option);
   if (text === '') return fitting.slice(0, LIMIT);
   const known = new Set(fitting.map(({ insert }) => insert));
   const others = (await suggested(client, text)).filter(({ insert }) => !known.has(insert));
@@ -43,7 +47,7 @@ export async function jumpOptions(client: Client, written: string): Promise<read
 
 const unreadDetail = (unread: number) => unread > 0 && { detail: `${unread} unread` };
 
-const channels = ({ subscriptions }: SidebarQuery): Place[] =>
+const channels = ({ subscriptions }: SidebarQuery): JumpOption[] =>
   (subscriptions?.nodes ?? []).map(({ channel: { id, name, privacy }, unreadCount }) => ({
     key: id,
     label: name,
@@ -53,7 +57,7 @@ const channels = ({ subscriptions }: SidebarQuery): Place[] =>
     ...unreadDetail(unreadCount),
   }));
 
-const directs = ({ directConversations, viewer }: SidebarQuery): Place[] =>
+const directs = ({ directConversations, viewer }: SidebarQuery): JumpOption[] =>
   (directConversations?.nodes ?? []).map(({ id, participants, unreadCount }) => {
     const others = participants.filter((person) => person.id !== viewer?.id);
     const shown = others.length > 0 ? others : participants;
@@ -61,14 +65,14 @@ const directs = ({ directConversations, viewer }: SidebarQuery): Place[] =>
     return {
       key: id,
       label: namesOf(shown),
-      ...(only === undefined ? { icon: 'people' as const } : { imageUrl: only.avatarUrl }),
+      ...(only === undefined ? { icon: 'people' as const } : { person: only }),
       insert: addressOf({ name: 'direct', userIds: shown.map((person) => person.id) }),
       unread: unreadCount,
       ...unreadDetail(unreadCount),
     };
   });
 
-const views = ({ navigationViews }: SidebarQuery): Place[] =>
+const views = ({ navigationViews }: SidebarQuery): JumpOption[] =>
   [...viewsOf(navigationViews?.nodes ?? []), ...OTHERS].map(({ title, icon, address }) => ({
     key: address,
     label: title,
@@ -79,7 +83,7 @@ const views = ({ navigationViews }: SidebarQuery): Place[] =>
 
 const OTHERS = [
   { title: 'All channels', icon: 'plus', address: addressOf({ name: 'channels' }) },
-  { title: 'Settings', icon: 'settings', address: addressOf({ name: 'settings', section: 'profile' }) },
+  { title: 'Settings', icon: 'settings', address: addressOf({ name: 'settings' }) },
 ] as const;
 
 async function suggested(client: Client, text: string): Promise<Option[]> {
@@ -87,7 +91,7 @@ async function suggested(client: Client, text: string): Promise<Option[]> {
   return (data?.suggestions ?? []).flatMap((one): Option[] => {
     if (one.__typename === 'User') {
       const insert = addressOf({ name: 'direct', userIds: [one.id] });
-      return [{ key: one.id, label: one.fullName, imageUrl: one.avatarUrl, insert }];
+      return [{ key: one.id, label: one.fullName, person: one, insert }];
     }
     if (one.__typename !== 'Channel') return [];
     const insert = addressOf({ name: 'channel', channelId: one.id }, one.name);

@@ -6,9 +6,11 @@ import { addressOf } from '../routing/routes.ts';
 import { channelIcon } from '../ui/channel-icon.ts';
 import { Icon, type IconName } from '../ui/icons.tsx';
 
-/** Maximum number of channels, and of senders, that are offered. */
+/**
+ * Maximum number of channels, and of senders, that are offered: those with the most matching messages. Others are not offered.
+ */
 const OFFERED = 5;
-/** Maximum number of messages that the service counts. */
+/** Maximum number of messages that the service counts. If more match, the page shows "1,000 messages or more". */
 const COUNTED = 1_000;
 
 interface Facet {
@@ -27,8 +29,8 @@ interface Props {
 
 /**
  * Line with the number of found messages, and with links that restrict the search to the channels and senders with the most of
- * them. Searches that name a channel or a sender offer no others. Renders nothing for a time range, which the service does not
- * count.
+ * them. If the search names a channel, no channels are offered, and likewise for senders. Renders nothing for a time range,
+ * which the service does not count.
  */
 export function SearchFacets({ text, search: { narrow, before, after } }: Props) {
   const { state, data } = useData(SearchFacetsDocument, { narrow }, { requestPolicy: 'cache-and-network' });
@@ -60,7 +62,7 @@ export function SearchFacets({ text, search: { narrow, before, after } }: Props)
 const countOf = (total: number): string =>
   total >= COUNTED ? `${COUNTED.toLocaleString()} messages or more` : `${total} message${total === 1 ? '' : 's'}`;
 
-/** Links for some facets. A single one would not restrict the search. */
+/** Links for the given facets. Renders nothing for a single facet, because it would not restrict the search. */
 function Facets({ of, text }: { readonly of: readonly Facet[]; readonly text: string }) {
   if (of.length < 2) return null;
   return of.slice(0, OFFERED).map(({ icon, name, count, term }) => (

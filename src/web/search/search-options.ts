@@ -149,11 +149,12 @@ async function people(
   inPlace = (name: string) => name,
 ): Promise<Option[]> {
   const found = await findPeople(client, text);
-  const options = found.map(({ id, databaseId, fullName, avatarUrl, isActive }): Option => {
+  const options = found.map((person): Option => {
+    const { id, databaseId, fullName, isActive } = person;
     const isOneOfSeveral = found.filter((one) => one.fullName === fullName).length > 1;
     const written = begin + quoted(inPlace(isOneOfSeveral ? `${fullName}|${databaseId}` : fullName));
     const detail = isActive ? {} : { detail: 'deactivated' };
-    return { key: id, label: written, imageUrl: avatarUrl, insert: `${written} `, ...detail };
+    return { key: id, label: written, person, insert: `${written} `, ...detail };
   });
   const me: Option = { key: 'me', label: `${begin}me`, detail: 'yourself', icon: 'at', insert: `${begin}me ` };
   return inPlace('') === '' && 'me'.startsWith(text.trim().toLowerCase()) ? [...options, me] : options;

@@ -1,7 +1,8 @@
-import { memo } from 'react';
+import { memo, useState } from 'react';
+import { topicKey } from '../../contract/topic-key.ts';
 import { useData } from '../api/use-data.ts';
 import { ChannelTopicsDocument, type SidebarSubscriptionFragment } from '../generated/graphql.ts';
-import { Link, useIsAt } from '../routing/router.tsx';
+import { Link, useIsAt, useRoute } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { openChannelMenu } from '../topics/channel-menu.tsx';
 import { openTopicMenu } from '../topics/topic-menu.tsx';
@@ -11,12 +12,19 @@ import { Icon } from '../ui/icons.tsx';
 import { Failure } from '../ui/not-ready.tsx';
 import { shownTopic, withoutMark } from '../ui/topic-names.ts';
 
+interface Props {
+  readonly subscription: SidebarSubscriptionFragment;
+  /** Whether the section is collapsed. The row is then shown only if the channel is open or has unread messages. */
+  readonly isCollapsed: boolean;
+}
+
 /** A channel in the sidebar. If the channel is open, its topics are listed below it. */
-export const ChannelRow = memo(({ subscription }: { readonly subscription: SidebarSubscriptionFragment }) => {
-  const { channel, color, isMuted, unreadCount } = subscription;
+export const ChannelRow = memo(({ subscription, isCollapsed }: Props) => {
+  const { channel, color, isMuted, unreadCount, unreadMentionCount } = subscription;
   const isShown = useIsAt(
     (route) => (route.name === 'channel' || route.name === 'topics') && route.channelId === channel.id,
   );
+  if (isCollapsed && !isShown && unreadCount === 0) return null;
   return (
     // biome-ignore lint/a11y/noRedundantRoles: its list has the role `presentation`, so the role must be explicit.
     <li role="listitem" className={isMuted ? 'is-muted' : undefined}>
@@ -34,14 +42,19 @@ export const ChannelRow = memo(({ subscription }: { readonly subscription: Sideb
         </span>
         <bdi className="sidebar-name">{channel.name}</bdi>
         {isMuted && <span className="only-heard">muted</span>}
-        <Count value={unreadCount} />
+        <Count value={unreadCount} isPersonal={unreadMentionCount > 0} />
       </Link>
       {isShown && <Topics channelId={channel.id} channelName={channel.name} />}
     </li>
   );
 });
 
-/** Maximum number of topics in the sidebar. A list in the cache grows with new topics. */
+/** Number of topics that the sidebar shows below a channel at first. */
+const FEW = 8;
+/**
+ * Maximum number of topics that the sidebar shows below a channel. Further topics are not shown. The service returns no more,
+ * but the cached list grows with new topics.
+ */
 const MOST = 30;
 
 function Topics({ channelId, channelName }: { readonly channelId: string; readonly channelName: string }) {
@@ -50,9 +63,13 @@ function Topics({ channelId, channelName }: { readonly channelId: string; readon
   const lastFirst = topics
     .slice(0, MOST)
     .toSorted((a, b) => (b.lastMessage?.databaseId ?? 0) - (a.lastMessage?.databaseId ?? 0));
+  const [showsMore, setShowsMore] = useState(false);
+  const route = useRoute();
+  const open = route.name === 'channel' && route.topic !== undefined ? topicKey(route.topic) : undefined;
+  const shown = lastFirst.filter(({ name }, i) => showsMore || i < FEW || topicKey(name) === open);
   return (
     <ul className="sidebar-list sidebar-topics" aria-label={`Topics in ${channelName}`}>
-      {lastFirst.map(({ id, name, isResolved, unreadCount, viewerVisibility }) => (
+      {shown.map(({ id, name, isResolved, unreadCount, unreadMentionCount, viewerVisibility }) => (
         <li key={id} className={viewerVisibility === 'MUTED' ? 'is-muted' : undefined}>
           <Link
             className="sidebar-row"
@@ -69,11 +86,19 @@ function Topics({ channelId, channelName }: { readonly channelId: string; readon
             {viewerVisibility === 'MUTED' && <span className="only-heard">muted</span>}
             {viewerVisibility === 'FOLLOWED' && <Icon name="bell" size={14} />}
             {viewerVisibility === 'FOLLOWED' && <span className="only-heard">followed</span>}
-            <Count value={unreadCount} />
+            <Count value={unreadCount} isPersonal={unreadMentionCount > 0} />
           </Link>
         </li>
       ))}
       <Failure of={read} as="li" />
+      {lastFirst.length > shown.length && (
+        <li>
+          <button type="button" className="sidebar-row sidebar-button" onClick={() => setShowsMore(true)}>
+            <Icon name="down" size={14} />
+            <span className="sidebar-name">More topics</span>
+          </button>
+        </li>
+      )}
       <li>
         <Link className="sidebar-row" to={addressOf({ name: 'topics', channelId }, channelName)}>
           <Icon name="list" size={14} />

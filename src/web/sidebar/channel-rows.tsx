@@ -8,8 +8,13 @@ import { ChannelRow } from './channel-row.tsx';
  */
 const TOGETHER = 50;
 
+interface Props {
+  readonly subscriptions: readonly Subscription[];
+  readonly isCollapsed: boolean;
+}
+
 /** List of channels. Screen readers present it as a single list, whatever the number of groups. */
-export const ChannelRows = memo(({ subscriptions }: { readonly subscriptions: readonly Subscription[] }) => (
+export const ChannelRows = memo(({ subscriptions, isCollapsed }: Props) => (
   // biome-ignore lint/a11y/useSemanticElements: its children are lists with the role `presentation`.
   <div role="list">
     {Array.from({ length: Math.ceil(subscriptions.length / TOGETHER) }, (_, i) => {
@@ -18,7 +23,7 @@ export const ChannelRows = memo(({ subscriptions }: { readonly subscriptions: re
         // biome-ignore lint/suspicious/noArrayIndexKey: the index identifies the group.
         <ul className="sidebar-list" role="presentation" key={i} style={{ '--rows': rows.length } as CSSProperties}>
           {rows.map((subscription) => (
-            <ChannelRow key={subscription.id} subscription={subscription} />
+            <ChannelRow key={subscription.id} subscription={subscription} isCollapsed={isCollapsed} />
           ))}
         </ul>
       );

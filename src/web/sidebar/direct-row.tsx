@@ -3,20 +3,23 @@ import type { SidebarConversationFragment } from '../generated/graphql.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { Count } from '../ui/count.tsx';
-import { namesOf, PresenceDot, StatusEmoji } from '../ui/person.tsx';
+import { Avatar, namesOf, PresenceDot, StatusEmoji } from '../ui/person.tsx';
 
 interface Props {
   readonly conversation: SidebarConversationFragment;
   readonly viewerId: string;
 }
 
-/**
- * A direct conversation in the sidebar, named after the participants except the viewer. Notes to self are named after the
- * viewer.
- */
-export const DirectRow = memo(({ conversation: { participants, unreadCount }, viewerId }: Props) => {
+/** Returns the participants except the viewer; the viewer for notes to self. */
+export function othersIn({ participants }: Pick<SidebarConversationFragment, 'participants'>, viewerId: string) {
   const others = participants.filter(({ id }) => id !== viewerId);
-  const shown = others.length > 0 ? others : participants;
+  return others.length > 0 ? others : participants;
+}
+
+/** A direct conversation in the sidebar, named after the participants except the viewer. */
+export const DirectRow = memo(({ conversation, viewerId }: Props) => {
+  const { unreadCount } = conversation;
+  const shown = othersIn(conversation, viewerId);
   const [only] = shown.length === 1 ? shown : [];
   return (
     <li>
@@ -25,10 +28,17 @@ export const DirectRow = memo(({ conversation: { participants, unreadCount }, vi
         to={addressOf({ name: 'direct', userIds: shown.map(({ id }) => id) })}
         data-unread={unreadCount > 0}
       >
-        {only === undefined ? <span className="presence-many">{shown.length}</span> : <PresenceDot person={only} />}
+        {only === undefined ? (
+          <span className="presence-many">{shown.length}</span>
+        ) : (
+          <span className="sidebar-face">
+            <Avatar person={only} size={20} />
+            <PresenceDot person={only} />
+          </span>
+        )}
         <span className="sidebar-name">{namesOf(shown)}</span>
         {only !== undefined && <StatusEmoji status={only.status} />}
-        <Count value={unreadCount} />
+        <Count value={unreadCount} isPersonal />
       </Link>
     </li>
   );

@@ -34,6 +34,7 @@ export function ViewRows({ setUp, counts }: Props) {
       icon={view.icon}
       name={view.title}
       count={counts[view.fragment] ?? 0}
+      isPersonal={view.fragment === 'narrow/is/mentioned'}
       onMenu={(anchor) => openPopup(anchor, <Menu label={view.title} groups={[choicesFor(client, view)]} />)}
     />
   );
@@ -94,6 +95,8 @@ interface ViewRowProps {
   readonly icon: IconName;
   readonly name: string;
   readonly count?: number;
+  /** Whether the number counts mentions only. */
+  readonly isPersonal?: boolean;
   /**
    * Opens the menu of the view beside `anchor`, the link of the row. Called when the user requests a context menu, such as with
    * a right click. Absent if the view has no menu.
@@ -101,7 +104,7 @@ interface ViewRowProps {
   readonly onMenu?: (anchor: Element) => void;
 }
 
-export function ViewRow({ to, within, icon, name, count = 0, onMenu }: ViewRowProps) {
+export function ViewRow({ to, within, icon, name, count = 0, isPersonal = false, onMenu }: ViewRowProps) {
   return (
     <li>
       <Link
@@ -116,7 +119,7 @@ export function ViewRow({ to, within, icon, name, count = 0, onMenu }: ViewRowPr
       >
         <Icon name={icon} size={16} />
         <span className="sidebar-name">{name}</span>
-        <Count value={count} />
+        <Count value={count} isPersonal={isPersonal} />
       </Link>
     </li>
   );

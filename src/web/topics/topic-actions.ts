@@ -41,7 +41,7 @@ async function topicAt(client: Client, place: TopicPlace): Promise<TopicFound | 
 }
 
 /** Marks a topic as resolved or unresolved. */
-export const resolve = (client: Client, { id }: TopicFound, isResolved: boolean): Promise<unknown> =>
+export const resolve = (client: Client, { id }: Pick<TopicFound, 'id'>, isResolved: boolean): Promise<unknown> =>
   isResolved
     ? act(client, ResolveTopicDocument, { input: { topic: { id } } })
     : act(client, UnresolveTopicDocument, { input: { topic: { id } } });

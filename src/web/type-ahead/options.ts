@@ -4,6 +4,7 @@ import { SidebarDocument, SuggestionsDocument, type SuggestionsQuery } from '../
 import { channelIcon } from '../ui/channel-icon.ts';
 import type { IconName } from '../ui/icons.tsx';
 import { fitOf } from '../ui/name-words.ts';
+import type { Face } from '../ui/person.tsx';
 import { channelLink, topicLink } from './link-syntax.ts';
 import type { Token } from './token.ts';
 
@@ -14,9 +15,13 @@ export interface Option {
   readonly detail?: string;
   /** Text that replaces the typed text. In the jump dialog, the path to open. */
   readonly insert: string;
-  /** Picture of the suggestion: `glyph` is a character, `imageUrl` the URL of an image, `icon` an icon. */
+  /**
+   * Picture of the suggestion: `glyph` is a character, `imageUrl` the URL of an image, `person` a user with their picture,
+   * `icon` an icon.
+   */
   readonly glyph?: string;
   readonly imageUrl?: string;
+  readonly person?: Face;
   readonly icon?: IconName;
 }
 
@@ -98,7 +103,7 @@ function peopleAndGroups(found: Suggested, isSilent: boolean): Option[] {
       const isOneOfSeveral = one.mentionName !== one.fullName;
       const detail = one.isBot ? 'bot' : isOneOfSeveral ? `ID ${one.databaseId}` : undefined;
       const insert = `${sign}**${one.mentionName}** `;
-      const shown = { key: one.id, label: one.fullName, imageUrl: one.avatarUrl, insert };
+      const shown = { key: one.id, label: one.fullName, person: one, insert };
       return [{ ...shown, ...(detail !== undefined && { detail }) }];
     }
     if (one.__typename !== 'UserGroup' || !one.viewerCanMention) return [];

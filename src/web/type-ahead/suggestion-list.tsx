@@ -37,8 +37,9 @@ export function SuggestionList({ list, label }: { readonly list: Listbox; readon
   );
 }
 
-function Picture({ option: { glyph, imageUrl, icon } }: { readonly option: Option }) {
-  if (imageUrl !== undefined) return <Avatar url={imageUrl} size={20} />;
+function Picture({ option: { glyph, imageUrl, person, icon } }: { readonly option: Option }) {
+  if (person !== undefined) return <Avatar person={person} size={20} />;
+  if (imageUrl !== undefined) return <img className="avatar" src={imageUrl} alt="" width={20} height={20} />;
   if (glyph !== undefined) return <span aria-hidden="true">{glyph}</span>;
   return icon === undefined ? null : <Icon name={icon} size={16} />;
 }

@@ -11,11 +11,14 @@ export interface Token {
   readonly channelName?: string;
 }
 
-/** Maximum distance between the caret and the beginning of a name, in characters. */
+/**
+ * Maximum distance between the caret and the beginning of a name, in characters. No suggestions appear for a name that begins
+ * earlier.
+ */
 const REACH = 160;
 
-// A name has at most three words, because otherwise every sentence after an "@" would be a name. An `@`, `#` or `:` within a
-// word begins no token.
+// Match the name that is being typed before the caret. A name has at most three words, because otherwise every sentence after
+// an "@" would be a name. An `@`, `#` or `:` within a word does not begin a name.
 const PERSON = /(?<![\p{L}\p{N}@*_`])@(_?)(?:\*\*?)?((?:[^\s@*#:`]+(?: [^\s@*#:`]*){0,2})?)$/u;
 const CHANNEL = /(?<![\p{L}\p{N}#*`/&])#(?:\*\*)?((?:[^\s#*>`]+(?: [^\s#*>`]*){0,2})?)$/u;
 const TOPIC = /#\*\*([^*>\n]+)>([^*\n]*)$/u;

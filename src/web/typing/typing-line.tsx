@@ -5,7 +5,7 @@ import { namesOf } from '../ui/person.tsx';
 import './typing.css';
 import { typists } from './typists.ts';
 
-/** Maximum number of typing users whose names are shown. */
+/** Maximum number of typing users whose names are shown. If more users are typing, no names are shown. */
 const NAMED = 3;
 
 interface Props {

@@ -77,8 +77,8 @@ function changeIn(event: LiveEvent): TypingChange | undefined {
     case 'TypingStartedEvent':
     case 'TypingStoppedEvent': {
       const { sender, channel, topicName, recipients } = event;
-      const participants = recipients.filter((one) => one !== null);
-      const place = { channel, topicName: topicName ?? '', participants };
+      const participantIds = recipients.flatMap((one) => one?.id ?? []);
+      const place = { channelId: channel?.id ?? null, topicName: topicName ?? '', participantIds, flags: undefined };
       return typingChange(sender, { place, messageId: undefined }, event.__typename === 'TypingStartedEvent');
     }
     case 'EditTypingStartedEvent':

@@ -4,15 +4,15 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from 
  * A scroll position: the end of the list, or the ID of the first visible message and its distance from the top edge of the list
  * in pixels.
  */
-export type Place = { readonly id: string; readonly top: number } | 'end';
+export type ScrollPosition = { readonly id: string; readonly top: number } | 'end';
 
 /** Distance from the end, in pixels, within which the list counts as scrolled to the end. */
 const NEAR_END = 40;
 
 /** Last scroll position of each message list, by the key of the list. Kept until the page is closed. */
-const left = new Map<string, Place>();
+const left = new Map<string, ScrollPosition>();
 
-export const placeLeft = (key: string): Place | undefined => left.get(key);
+export const positionLeft = (key: string): ScrollPosition | undefined => left.get(key);
 
 /**
  * Keeps the visible messages at the same position on the screen while content above them is added, removed or resized. Only
@@ -21,26 +21,26 @@ export const placeLeft = (key: string): Place | undefined => left.get(key);
  * @param key Identifies the list. When a list with this key is opened again, its position is restored.
  * @param version A value that changes whenever the content of the list changes.
  */
-export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, version: unknown) {
-  const place = useRef<Place>(undefined);
+export function useKeptPosition(list: RefObject<HTMLElement | null>, key: string, version: unknown) {
+  const position = useRef<ScrollPosition>(undefined);
   /** `scrollTop` at the time when the position was recorded or restored. */
   const scrolledTo = useRef(0);
 
   const note = useCallback(() => {
     const element = list.current;
     if (element === null) return;
-    place.current = placeIn(element);
+    position.current = positionIn(element);
     scrolledTo.current = element.scrollTop;
-    left.set(key, place.current);
+    left.set(key, position.current);
   }, [list, key]);
 
   const keep = useCallback(() => {
     const element = list.current;
-    if (element === null || place.current === undefined) return;
+    if (element === null || position.current === undefined) return;
     // If the list has just been scrolled, such as by a shortcut, the scroll event arrives only in the next frame. The distance
     // of the scroll is therefore added here.
-    place.current = scrolled(element, place.current, element.scrollTop - scrolledTo.current);
-    show(element, place.current);
+    position.current = scrolled(element, position.current, element.scrollTop - scrolledTo.current);
+    show(element, position.current);
     scrolledTo.current = element.scrollTop;
   }, [list]);
 
@@ -63,18 +63,18 @@ export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, v
 
   /** Scrolls to a position. Later changes of the content do not move the messages that are then visible. */
   const go = useCallback(
-    (to: Place) => {
-      place.current = to;
+    (to: ScrollPosition) => {
+      position.current = to;
       scrolledTo.current = list.current?.scrollTop ?? 0;
       left.set(key, to);
       keep();
     },
     [keep, key, list],
   );
-  return { go, isAtEnd: () => place.current === 'end' };
+  return { go, isAtEnd: () => position.current === 'end' };
 }
 
-function placeIn(list: HTMLElement): Place {
+function positionIn(list: HTMLElement): ScrollPosition {
   if (list.scrollHeight - list.scrollTop - list.clientHeight < NEAR_END) return 'end';
   const edge = list.getBoundingClientRect().top;
   const rows = list.querySelectorAll<HTMLElement>('article[data-id]');
@@ -90,21 +90,21 @@ function placeIn(list: HTMLElement): Place {
 }
 
 /** Returns the position after a scroll whose event has not arrived yet. @param by Distance of the scroll, in pixels. */
-function scrolled(list: HTMLElement, place: Place, by: number): Place {
+function scrolled(list: HTMLElement, position: ScrollPosition, by: number): ScrollPosition {
   // If the content gets too short for the scroll position, the browser scrolls up by itself.
   const isShortened = by < 0 && list.scrollHeight - list.scrollTop - list.clientHeight < 1;
-  if (by === 0 || isShortened) return place;
-  if (place === 'end') return by < -NEAR_END ? placeIn(list) : place;
-  return { id: place.id, top: place.top - by };
+  if (by === 0 || isShortened) return position;
+  if (position === 'end') return by < -NEAR_END ? positionIn(list) : position;
+  return { id: position.id, top: position.top - by };
 }
 
-function show(list: HTMLElement, place: Place): void {
-  if (place === 'end') {
+function show(list: HTMLElement, position: ScrollPosition): void {
+  if (position === 'end') {
     list.scrollTop = list.scrollHeight;
     return;
   }
-  const row = list.querySelector(`article[data-id="${CSS.escape(place.id)}"]`);
+  const row = list.querySelector(`article[data-id="${CSS.escape(position.id)}"]`);
   if (row === null) return;
-  const drift = row.getBoundingClientRect().top - list.getBoundingClientRect().top - place.top;
+  const drift = row.getBoundingClientRect().top - list.getBoundingClientRect().top - position.top;
   if (Math.abs(drift) >= 0.5) list.scrollTop += drift;
 }

@@ -1,0 +1,70 @@
+/** Address at which the service receives files. GraphQL uploads are limited to 5 MiB and report no progress. */
+const ADDRESS = '/api/v1/user_uploads';
+/** Time in milliseconds without any progress after which an upload is given up. */
+const SILENT_MS = 60_000;
+
+/** A file that the service has stored. */
+export interface SentFile {
+  readonly name: string;
+  /** Path of the file on this host. */
+  readonly url: string;
+}
+
+/** Result of an upload: the stored file, or the reason of the refusal. `isForNow`: the user can try again. */
+export type SendResult = SentFile | { readonly reason: string; readonly isForNow: boolean };
+
+/**
+ * Sends a file to the service.
+ *
+ * @param onProgress Called with the part of the file that was sent, from 0 to 1.
+ * @returns The pending result, and a function that cancels the upload. After that, the result never arrives.
+ */
+export function sendFile(
+  file: File,
+  onProgress: (part: number) => void,
+): { readonly result: Promise<SendResult>; readonly cancel: () => void } {
+  // `fetch` reports no progress of a body.
+  const request = new XMLHttpRequest();
+  const { promise, resolve } = Promise.withResolvers<SendResult>();
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const wait = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      request.abort();
+      resolve(OFFLINE);
+    }, SILENT_MS);
+  };
+  request.open('POST', ADDRESS);
+  request.upload.onprogress = ({ loaded, total }) => {
+    wait();
+    onProgress(total === 0 ? 0 : loaded / total);
+  };
+  request.onload = () => resolve(resultOf(request));
+  request.onerror = () => resolve(OFFLINE);
+  request.onloadend = () => clearTimeout(silence);
+  const body = new FormData();
+  body.append('file', file, file.name === '' ? 'file' : file.name);
+  wait();
+  request.send(body);
+  return {
+    result: promise,
+    cancel: () => {
+      clearTimeout(silence);
+      request.abort();
+    },
+  };
+}
+
+const OFFLINE: SendResult = { reason: 'The connection was lost.', isForNow: true };
+
+function resultOf({ status, responseText }: XMLHttpRequest): SendResult {
+  let answer: { url?: string; filename?: string; msg?: string } = {};
+  try {
+    answer = JSON.parse(responseText) as typeof answer;
+  } catch {
+    // A proxy in front of the service can respond with a page.
+  }
+  if (status === 200 && answer.url !== undefined) return { url: answer.url, name: answer.filename ?? 'file' };
+  if (status === 413) return { reason: 'The file is too large.', isForNow: false };
+  return { reason: answer.msg ?? `The upload failed (status ${status}).`, isForNow: status === 429 || status >= 500 };
+}
