@@ -7,6 +7,7 @@ import { toFieldName } from '../../src/api/graphql/schema/setting-fields.ts';
 import { withEffect } from '../../src/platform/setting.ts';
 import { fresh, graphqlInitial, graphqlPermissions, restInitial, restPermissions } from '../helpers/call-values.ts';
 import type { FeatureTests } from '../helpers/feature.ts';
+import { PNG } from '../helpers/pictures.ts';
 import type { Names } from '../helpers/scene.ts';
 
 /** Returns every permission of the organization as REST parameters. */
@@ -38,7 +39,7 @@ export const organization: FeatureTests = {
       {
         parameters: {
           ...restInitial(EDITABLE_ORGANIZATION_SETTINGS),
-          ...{ name: fresh(), description: fresh(), message_retention_days: 30 },
+          ...{ name: fresh(), description: fresh(), message_retention_days: 30, current_password: 'not looked at' },
         },
       },
       { parameters: { moderation_request_channel_id: names.moderationChannelId } },
@@ -50,17 +51,21 @@ export const organization: FeatureTests = {
         { parameters: { [name]: { new: value, old: value } } },
       ]),
     ],
+    'POST /realm/icon': () => [{ parameters: { file: PNG } }],
+    'DELETE /realm/icon': () => [{}],
   },
   queries: {
     organization: () => [{}],
   },
   mutations: {
+    setOrganizationIcon: () => [{ image: PNG }, { image: null }],
     updateOrganization: (names) => [
       {
         ...graphqlInitial(EDITABLE_ORGANIZATION_SETTINGS),
         name: fresh(),
         description: fresh(),
         messageRetentionDays: 30,
+        currentPassword: 'not looked at',
       },
       { moderationRequestChannelId: names.moderationChannelId },
       ...permissionFields(names).flatMap(([permission, value]) => [

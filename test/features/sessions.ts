@@ -5,6 +5,7 @@ export const sessions: FeatureTests = {
   rest: {
     'POST /sessions': ({ username }) => [{ parameters: { username, password: OWNER_PASSWORD } }],
     'GET /sessions': () => [{}],
+    'GET /users/{user_id}/sessions': ({ userId }) => [{ slots: { user_id: userId } }],
     'DELETE /sessions/{session_id}': ({ sessionId }) => [{ slots: { session_id: sessionId } }],
     'DELETE /sessions': () => [{}],
     'DELETE /sessions/current': () => [

@@ -16,7 +16,12 @@ export const subscriptions: FeatureTests = {
       const known = [{ name: names.channelName, description: 'as it was', color: '#c0ffee' }];
       const unknown = () => [{ name: fresh() }];
       return [
-        { parameters: { ...REST_CREATION, subscriptions: unknown(), authorization_errors_fatal: false } },
+        {
+          parameters: {
+            ...{ ...REST_CREATION, subscriptions: unknown(), authorization_errors_fatal: false },
+            send_new_subscription_messages: false,
+          },
+        },
         { parameters: { subscriptions: known } },
         { parameters: { subscriptions: known, principals: [names.email] } },
         { parameters: { subscriptions: unknown(), principals: [names.userId] } },
@@ -54,7 +59,7 @@ export const subscriptions: FeatureTests = {
     subscribe: (names) => {
       const unknown = () => [{ channel: { name: fresh() }, description: 'new', color: '#c0ffee' }];
       return [
-        { channels: unknown(), newChannels: GRAPHQL_CREATION, skipUnauthorized: false },
+        { channels: unknown(), newChannels: GRAPHQL_CREATION, skipUnauthorized: false, sendsMessages: false },
         { channels: [{ channel: { id: globalId('Channel', names.channelId) } }] },
         { channels: [{ channel: { name: names.channelName } }] },
         { channels: unknown(), userIds: [names.userId] },
@@ -70,7 +75,7 @@ export const subscriptions: FeatureTests = {
         subscriptions: [
           {
             ...{ channelId, color: '#c0ffee', isMuted: true, pinToTop: true, desktopNotifications: true },
-            ...{ audibleNotifications: true },
+            ...{ audibleNotifications: true, pushNotifications: true, emailNotifications: true },
             wildcardMentionsNotify: true,
           },
         ],

@@ -21,12 +21,13 @@ interface Renaming {
 export function comparable({ status, body }: Outcome, renaming?: Renaming): string {
   const told = (key: string, value: unknown) => {
     if (key === 'locations') return undefined;
-    // Marks a total count, so that it is not replaced: it can be 0, which is also a name of nothing.
+    // Marks a total count, so that it is not replaced: it can be 0, which is also an id of a nonexistent object.
     return key === 'totalCount' ? `n${value}` : value;
   };
   const text = renamed(JSON.stringify(body, told), renaming)
     .replaceAll(/new (in GraphQL )?\d+/g, '<new>')
     .replaceAll(/"(api_key|apiKey)":"\w{32}"/g, '"$1":"<made>"')
+    .replaceAll(/(\/join\/)[\w-]{43}/g, '$1<token>')
     .replaceAll(/(\/avatar\/\d+)\/[\w-]+/g, '$1/<signed>');
   const isMade = status === 200 && !text.includes('"code"');
   return `${status} ${isMade ? text.replaceAll(/[\da-f]{8}-[-\da-f]{27}|\d+/g, '<made>') : text}`;

@@ -31,6 +31,14 @@ export class SomebodysBrowser {
       : reply;
   }
 
+  /** Posts JSON with the cookies of the host. */
+  async post(url: string, body: object): Promise<Reply> {
+    const { host, hostname, pathname } = new URL(url);
+    const cookie = [...(this.#cookies.get(hostname) ?? [])].map((pair) => pair.join('=')).join('; ');
+    const headers = { host, cookie, 'content-type': 'application/json' };
+    return send(this.#server, { method: 'POST', path: pathname, headers, body: JSON.stringify(body) });
+  }
+
   /** Stores the cookies of a response. `open` calls this itself; tests call it for responses to requests sent in other ways. */
   keep(hostname: string, { headers }: Pick<Reply, 'headers'>): void {
     const cookies = this.#cookies.get(hostname) ?? new Map<string, string>();

@@ -26,12 +26,11 @@ export const REST_CREATION = {
   history_public_to_subscribers: true,
   message_retention_days: '"realm_default"',
   topics_policy: 'inherit',
-  send_new_subscription_messages: false,
 };
 
 export const GRAPHQL_CREATION = {
   ...{ privacy: 'PUBLIC', isDefault: false },
-  ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null },
+  ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null, isAnnounced: false },
 };
 
 /**

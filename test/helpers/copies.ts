@@ -16,9 +16,9 @@ interface Column {
   readonly isKey: boolean;
 }
 
-/** Difference between the ids of a row in two neighboring copies. Larger than the range of ids in one organization. */
+/** Difference between the ids of the same row in consecutive copies. Larger than the range of ids in one organization. */
 const APART = 100_000;
-/** Start of all id sequences. Leaves space for copies with lower ids. */
+/** Start of all id sequences of the original, so that copies can have lower ids too. */
 const FIRST_ID = 100_000_000;
 /** Id columns without a foreign key. */
 const IDS = [

@@ -8,12 +8,14 @@ const IN_PROCESS = join(ROOT, 'helpers/in-process.ts');
 /** Helper with the shared server. Its functions that use the database of the run call `requireDatabaseOfRun`. */
 const SERVER = join(ROOT, 'helpers/server.ts');
 
-/** Names of the database of the run, and means to read or pass on the environment, in a test file or in one of its helpers. */
+/**
+ * Matches names of the database of the run, and code that reads or passes on the environment, in a test file or its helpers.
+ */
 const OF_RUN = /DATABASE_URL|REDIS_URL|readConfig\(\)|child_process|worker_threads|\binject\(|\bimport\(/;
-/** Names in a test file alone. Helpers contain them, too, but only for callers that pass no service. */
+/** Matches further names, in test files only. Helpers contain them too, but only for callers that pass no service. */
 const OF_RUN_IN_TEST = /\bserverOf\b|\bstartServer\b|process\.env/;
 
-/** Start of a call that creates an organization on the shared server, unless it passes a service as `on`. */
+/** Matches the start of a call that creates an organization on the shared server, unless it passes a service as `on`. */
 const CREATES = /\b(?:createOrganization|makeScene)\(/g;
 
 /** Returns whether a module creates an organization on the shared server. */
@@ -69,7 +71,7 @@ function readsRun(path: string): boolean {
   return false;
 }
 
-/** Returns whether a module is no module of the tests. Modules of `src` read the environment only if a caller passes it. */
+/** Returns whether a module does not belong to the tests. Modules of `src` read the environment only if a caller passes it. */
 const isOutside = (module: string): boolean => relative(ROOT, module).startsWith('..') || !existsSync(module);
 
 /**

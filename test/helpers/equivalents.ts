@@ -5,12 +5,12 @@ import type { Json } from './http.ts';
 import type { Person, RestReply } from './person.ts';
 import { createOrganization, type Organization } from './server.ts';
 
-/** Outcome of a change: success, or the error code, which is the same in both APIs. Each API has messages in its own words. */
+/** Outcome of a change: success, or the error code. Codes are the same in both APIs, but messages differ. */
 export type Outcome = { readonly code: string } | 'success';
 
 /** Lists of objects in the reply to a registration, with the key field of their objects. The features declare them. */
 const LISTS = FEATURES.flatMap(({ lists = {} }) => Object.entries(lists));
-/** Returns the kind of the objects in a list. Events use the same word for one such object. */
+/** Returns the kind of the objects in a list: the name of the list without the plural `s`. */
 const kindIn = (list: string) => list.replace(/s$/, '');
 
 /** Kinds of objects, by the keys of events and state that hold their ids. */
@@ -33,10 +33,18 @@ const KINDS: Readonly<Record<string, string>> = {
 const OWN_ID: Readonly<Record<string, string>> = {
   ...Object.fromEntries(LISTS.flatMap(([list]) => [list, kindIn(list)].map((key) => [key, kindIn(list)]))),
   ...{ channel_folder: 'folder', channel_folders: 'folder', group: 'group', realm_user_groups: 'group' },
-  ...{ fields: 'field', custom_profile_fields: 'field', custom_profile_field: 'field' },
+  ...{ attachment: 'attachment', fields: 'field', custom_profile_fields: 'field', custom_profile_field: 'field' },
 };
 /** Keys whose values are or contain times, which differ between the two organizations. */
-const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated', 'server_timestamp', 'muted_topics'];
+const TIMES = [
+  'create_time',
+  'date_created',
+  'date_joined',
+  'timestamp',
+  'last_updated',
+  'server_timestamp',
+  'muted_topics',
+];
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Data groups of the registration's response that the tested changes can affect. */
 const GROUPS = [
@@ -129,6 +137,7 @@ export class EquivalentOrganization {
     if (TIMES.includes(key)) return 'some time';
     // The content of a profile field that holds users is a JSON array of their ids.
     if (/^\[\d+(,\d+)*\]$/.test(value)) return this.canonical(JSON.parse(value), 'user_ids');
+    if (key === 'path_id') return value.replace(/^\d+\/[\w-]{2}\/[\w-]{24}/, 'some path');
     if (value.startsWith('/emoji/')) return value.replace(UUID, 'some image');
     const [avatar, userId] = /^\/avatar\/(\d+)\/[\w-]+/.exec(value) ?? [];
     if (avatar !== undefined)

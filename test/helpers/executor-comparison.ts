@@ -87,7 +87,7 @@ function isGone(data: unknown, path: readonly (string | number)[] = []): boolean
   return path.length > 1 && (at === null || at === undefined);
 }
 
-/** Returns the plan of an operation. Undefined if graphql-js executes the operation in any case. */
+/** Returns the query plan of an operation. Undefined if only graphql-js can execute the operation. */
 export function planOf({ document, variableValues = {} }: Operation): ObjectPlan | undefined {
   const operation = getOperationAST(document) as OperationDefinitionNode;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);

@@ -35,7 +35,7 @@ export const FEATURES: readonly FeatureTests[] = await Promise.all(
   [...FIRST, ...names.filter((name) => ![...FIRST, ...LAST].includes(name)), ...LAST].map(read),
 );
 
-/** Merges the tables of all features into one. @throws {Error} If two features define an entry of one name. */
+/** Merges tables of several features into one. @throws {Error} If two tables have an entry of the same name. */
 export function gather<T>(tables: readonly (Readonly<Record<string, T>> | undefined)[]): Readonly<Record<string, T>> {
   const entries = tables.flatMap((table = {}) => Object.entries(table));
   const gathered = Object.fromEntries(entries);

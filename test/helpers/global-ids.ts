@@ -6,7 +6,7 @@ const SCHEMA = readFileSync(join(import.meta.dirname, '../../schema.graphql'), '
 /** Types of objects with a global id. */
 const NODES = new Set([...SCHEMA.matchAll(/^type (\w+) implements .*\bNode\b/gm)].map(([, name]) => name));
 
-/** Types of the ids in arguments and input fields that are not named after the type. */
+/** Types of ids, by the names of arguments and input fields that do not contain the name of the type. */
 const NAMED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['defaultSendingChannelId', 'defaultEventsChannelId', 'moderationRequestChannelId', 'skippedChannelIds'].map(

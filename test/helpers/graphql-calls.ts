@@ -40,7 +40,8 @@ export const REFUSALS = gather(FEATURES.map(({ refusals }) => refusals));
 
 /**
  * Calls of every field of `Query` and `Mutation`, in an order in which the organization's owner can make them. Together they
- * set each argument and each input field that is not deprecated. With names of nonexistent objects they must be refused or have no effect.
+ * set each argument and each input field that is not deprecated. With names of nonexistent objects, they must be refused or
+ * have no effect.
  */
 export const GRAPHQL_CALLS: Readonly<Record<string, (names: Names) => readonly GraphQLCall[]>> = {
   ...Object.fromEntries(

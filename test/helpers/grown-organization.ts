@@ -66,6 +66,18 @@ export async function growOrganization(
        SELECT ${realm}, nextval('message_id_seq'), ${owner}, id, 'hello', '<p>hello</p>', 'test', now(), 1, 1 FROM made`,
     `INSERT INTO session (realm_id, user_id, token_hash, token_at, created_at, last_seen_at, idle_expires_at, expires_at, user_agent, network_address)
        SELECT ${realm}, ${owner}, sha256((${realm} || ' ' || n)::bytea), now(), now(), now(), '2100-01-01', '2100-01-01', 'test', '::1' FROM generate_series(1, ${size}) AS n`,
+    `INSERT INTO push_device (realm_id, user_id, key_hash, endpoint, endpoint_hash, public_key, auth_secret, name, created_at)
+       SELECT ${realm}, ${owner}, sha256('x'), 'https://push.invalid/' || n, sha256((${realm} || ' ' || n)::bytea), 'x', 'x', 'Grown', now() FROM generate_series(1, ${size}) AS n`,
+    `INSERT INTO invitation (realm_id, inviter_id, is_reusable, email, role, channel_ids, includes_default_channels, group_ids, notifies_inviter, token_hash, created_at, sent_at)
+       SELECT ${realm}, ${owner}, false, 'i' || n || '@grown.example', 400, '{}', true, '{}', false, sha256((${realm} || ' ' || n)::bytea), now(), '{}' FROM generate_series(1, ${size}) AS n`,
+    `INSERT INTO attachment (realm_id, owner_id, token, name, path_name, media_type, size, created_at, is_complete)
+       SELECT ${realm}, ${owner}, 'grown' || n, 'x', 'x', 'text/plain', 1, now(), true FROM generate_series(1, ${size}) AS n`,
+    `INSERT INTO audit_log_entry (realm_id, created_at, actor_kind, actor_id, action, object_type, object_id, details)
+       SELECT ${realm}, now(), 'user', ${owner}, 'user_role_changed', 'user', ${owner}, '{"role": {"old": 400, "new": 300}}' FROM generate_series(1, ${size}) AS n`,
+    `INSERT INTO named_api_key (realm_id, user_id, name, hash, scopes, created_at)
+       SELECT ${realm}, ${owner}, 'key ' || n, sha256((${realm} || ' ' || n)::bytea), '{read}', now() FROM generate_series(1, ${size}) AS n`,
+    `INSERT INTO identity_provider (realm_id, slug, name, issuer, client_id, sealed_secret, domains, creates_accounts, is_enabled, created_at)
+       SELECT ${realm}, 'grown-' || n, 'Grown', 'https://identity.example', 'grown', '\\x00', '{}', false, true, now() FROM generate_series(1, ${size}) AS n`,
   ];
   for (const sql of statements) await run(sql);
 }

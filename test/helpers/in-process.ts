@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import type { App } from '../../src/access/context.ts';
+import type { LinkPreviewWorker } from '../../src/messages/link-previews/worker.ts';
+import type { PushWorker } from '../../src/messages/notifications/push-worker.ts';
 import type { RetentionWorker } from '../../src/messages/retention/worker.ts';
 import type { DeliveryWorker } from '../../src/messages/scheduled/worker.ts';
 import { readConfig } from '../../src/platform/config.ts';
@@ -10,11 +12,12 @@ import { serve } from '../../src/server/serve.ts';
 import { startApp } from '../../src/server/start.ts';
 import { newDataDir } from './data-dir.ts';
 import { closeIdleConnections } from './http.ts';
+import { NO_MAIL_SERVER } from './process.ts';
 
 export interface InProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => Date;
-  /** Logger of the service. Default: a silent logger. */
+  /** Logger of the service. Default: unexpected errors are written to the output of the tests. */
   readonly log?: Logger;
 }
 
@@ -23,6 +26,8 @@ export interface InProcess extends AsyncDisposable {
   readonly app: App;
   readonly deliveries: DeliveryWorker;
   readonly mail: MailWorker;
+  readonly previewing: LinkPreviewWorker;
+  readonly pushing: PushWorker;
   readonly retention: RetentionWorker;
   readonly url: string;
   readonly dataDir: string;
@@ -78,7 +83,7 @@ export async function shareInProcess({
 export async function startInProcess({
   env = {},
   now,
-  log = pino({ level: 'silent' }),
+  log = pino({ level: 'error' }, pino.destination({ fd: 2, sync: true })),
 }: InProcessOptions = {}): Promise<InProcess> {
   const dataDir = newDataDir();
   const unlimited = {
@@ -91,12 +96,27 @@ export async function startInProcess({
     GUARD_TRANSACTIONS: 'on',
     PASSWORD_HASH_COST: '1024',
     CHECK_REPLIES: 'on',
+    SMTP_URL: NO_MAIL_SERVER,
     ...unlimited,
     ...env,
     DATA_DIR: dataDir,
   });
   const running = await startApp(config, { log, ...(now !== undefined && { now }) });
-  const { app, deliveries, mail, counting, indexing, retention, sweeping, endUpkeep, close } = running;
+  const {
+    app,
+    deliveries,
+    mail,
+    counting,
+    indexing,
+    retention,
+    deciding,
+    pushing,
+    missedMail,
+    previewing,
+    sweeping,
+    endUpkeep,
+    close,
+  } = running;
   const control = await openControl(app);
   const server = await serve(running, null);
   const url = `http://127.0.0.1:${server.port}`;
@@ -110,11 +130,13 @@ export async function startInProcess({
   // Background workers would add queries of their own.
   const stopWorkers = () =>
     Promise.all([
-      ...[deliveries, mail, counting, indexing, retention, sweeping].map((worker) => worker.stop()),
+      ...[deliveries, mail, counting, indexing, retention, deciding, pushing, missedMail, previewing, sweeping].map(
+        (worker) => worker.stop(),
+      ),
       endUpkeep(),
     ]);
   return {
-    ...{ app, deliveries, mail, retention, dataDir, url },
+    ...{ app, deliveries, mail, previewing, pushing, retention, dataDir, url },
     async rowsReadBy(work) {
       await stopWorkers();
       const before = await rowsRead(app);

@@ -57,8 +57,10 @@ const code = (html: string, attribute = '') =>
 const inLanguage = (name: string) => ` data-code-language="${name}"`;
 const emoji = (name: string, codePoints: string, label = name.replaceAll('_', ' ')) =>
   `<span aria-label="${label}" class="emoji emoji-${codePoints}" role="img" title="${label}">:${name}:</span>`;
+/** Returns the address from which an image of a website is loaded. */
+export const imageAddress = (url: string): string => `/external_content/${Buffer.from(url).toString('hex')}`;
 const preview = (url: string, title = '') =>
-  `<div class="message_inline_image"><a href="${url}"${title && ` title="${title}"`}><img src="${url}"></a></div>`;
+  `<div class="message_inline_image"><a href="${url}"${title && ` title="${title}"`}><img src="${imageAddress(url)}"></a></div>`;
 const link = (url: string, text = url) => `<a href="${url}">${text}</a>`;
 
 /** The output of the math engine for "x". */
@@ -71,7 +73,7 @@ const INLINE_X = `${MATH}>${MATH_X}`;
 const DISPLAY_X = `<span class="katex-display">${MATH} display="block">${MATH_X}</span>`;
 
 const LINKS: Golden['does'] = { hasLink: true };
-const IMAGE = { ...LINKS, hasImage: true, options: { imagePreviews: true } };
+const IMAGE = { ...LINKS, hasImage: true, options: { imageAddress } };
 
 /**
  * Cases of every construct of the dialect with its HTML, at least one each. Comments state the chosen behavior where clients
@@ -843,7 +845,7 @@ export const GOLDEN: readonly Golden[] = [
     'pictures: quote',
     '> https://u.org/a.png\n\n`https://u.org/a.png`',
     `<blockquote>\n<p>${link('https://u.org/a.png')}</p>\n</blockquote>\n<p><code>https://u.org/a.png</code></p>`,
-    { ...LINKS, options: { imagePreviews: true } },
+    { ...LINKS, options: { imageAddress } },
   ),
   row(
     'pictures: block',

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { type HttpServer, startHttpServer } from './http-server.ts';
 
 /** A span that the service exported. Ids are hexadecimal. */
 export interface ExportedSpan {
@@ -21,8 +19,7 @@ export interface ExportedSpan {
 }
 
 /** A server that receives spans over OTLP, as protobuf over HTTP: `await using` it. */
-export interface Collector extends AsyncDisposable {
-  readonly url: string;
+export interface Collector extends HttpServer {
   /** The spans that have arrived so far, in the order in which they ended. */
   readonly spans: readonly ExportedSpan[];
   /** The requests that have arrived so far: path and headers. */
@@ -36,24 +33,19 @@ export async function startCollector({ status = 200 } = {}): Promise<Collector> 
   const spans: ExportedSpan[] = [];
   const requests: Collector['requests'][number][] = [];
   let text = '';
-  const server = createServer(async (request, response) => {
+  const server = await startHttpServer(async (request, response) => {
     const body = await buffer(request);
     requests.push({ path: request.url ?? '', headers: request.headers });
     text += body.toString('latin1');
     if (status === 200) spans.push(...spansIn(body));
     response.writeHead(status, { 'content-type': 'application/x-protobuf' }).end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...server,
     spans,
     requests,
     get text() {
       return text;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
     },
   };
 }

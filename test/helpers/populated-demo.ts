@@ -7,7 +7,7 @@ import type { ShownUser } from '../../src/server/operator/commands.ts';
 import { runCommand } from './control.ts';
 import { type InProcess, startInProcess } from './in-process.ts';
 import { Person, Visitor } from './person.ts';
-import { PNG } from './pictures.ts';
+import { PNG, plain } from './pictures.ts';
 import { makeObjects } from './scene.ts';
 import { createOrganization } from './server.ts';
 
@@ -28,8 +28,8 @@ type DemoName = (typeof NAMES)[number];
 
 /**
  * Starts a service with the demo organization, and adds objects: channels of each kind, topics, direct messages, reactions,
- * flags, mentions, edits, profiles, statuses, bots, groups, emoji, and users and groups that were deactivated. After that, the
- * clock of the service stands still, so that the same read always has the same result.
+ * flags, mentions, edits, files, profiles, statuses, bots, groups, emoji, an identity provider, and users and groups that were
+ * deactivated. After that, the clock of the service stands still, so that the same read always has the same result.
  */
 export async function startPopulatedDemo(): Promise<PopulatedDemo> {
   let stopped: Date | undefined;
@@ -93,6 +93,12 @@ async function populate(dataDir: string, { iris, aaron, mona, bela, cleo, dana, 
   await bela.ok('POST', '/messages/flags', { messages: [last], op: 'add', flag: 'read' });
   await iris.ok('PATCH', `/messages/${first}`, { topic: 'moved', propagate_mode: 'change_one' });
   await iris.ok('PATCH', `/streams/${secret}`, { message_retention_days: 30 });
+  const picture = await plain('teal', { width: 90, height: 60 }).png().toBuffer();
+  const { url } = await iris.ok('POST', '/user_uploads', { file: picture });
+  messages.push(await say(iris, general, 'https://example.com/plan', `the sea [sea.png](${url})`));
+  const provider = { slug: 'demo', name: 'Provider', issuer: 'https://identity.example', clientId: 'chat' };
+  const more = { clientSecret: 'secret', domains: ['example.com'] };
+  await iris.mutate('createIdentityProvider', { ...provider, ...more }, '__typename');
   await iris.ok('POST', '/users/me/alert_words', { alert_words: ['dock', 'otter'] });
   await iris.mutate('addOrganizationDomain', { domain: 'example.com', allowSubdomains: false }, '__typename');
   for (const [by, to] of [
@@ -118,6 +124,14 @@ async function populate(dataDir: string, { iris, aaron, mona, bela, cleo, dana, 
   await dana.ok('PATCH', '/users/me/profile_data', { data: [{ id: fieldId, value: [iris.id, gus.id] }] });
   for (const name of ['otter', 'heron']) await iris.ok('POST', `/realm/emoji/${name}`, { file: PNG });
   await iris.ok('DELETE', '/realm/emoji/heron');
+  await iris.ok('PATCH', '/realm', { description: 'Boats and docks', default_code_block_language: 'python' });
+  const terms = {
+    invite_as: 400,
+    stream_ids: [general, secret],
+    group_ids: [],
+    welcome_message_custom_text: 'Welcome',
+  };
+  await iris.ok('POST', '/invites/multiuse', terms);
   const { user_id: botId } = await bela.ok('POST', '/bots', { full_name: 'Old Bot', short_name: 'old' });
   await bela.ok('DELETE', `/bots/${botId}`);
   const group = { description: '', members: [bela.id, gus.id] };

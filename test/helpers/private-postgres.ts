@@ -42,8 +42,8 @@ export class PrivatePostgres implements Disposable {
   /**
    * Starts a server.
    *
-   * @param place An empty folder for its tables. The write-ahead log is in another folder, because the server stops if it
-   * cannot write the log.
+   * @param place An empty folder for its tables, for example on a small disk that a test fills. The write-ahead log is in
+   *   another folder, because the server stops if it cannot write the log.
    * @throws {Error} If PostgreSQL is not installed.
    */
   static async start(place: string): Promise<PrivatePostgres> {

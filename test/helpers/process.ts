@@ -33,6 +33,9 @@ export interface ServerOptions {
   readonly memory?: SmallMemory;
 }
 
+/** URL of a mail server that does not run. The port is reserved for no protocol that listens. */
+export const NO_MAIL_SERVER = 'smtp://127.0.0.1:9';
+
 /** Default environment of a test server: no demo data, fast password hashing, no rate limits, short intervals. */
 const DEFAULTS: Environment = {
   HOST: '127.0.0.1',
@@ -51,6 +54,8 @@ const DEFAULTS: Environment = {
   SOCKETS_PER_USER: 'off',
   SOCKETS_PER_IP: 'off',
   CONNECTIONS_PER_IP: 'off',
+  // Emails are accepted and stay queued. Tests that read emails start a mail server of their own.
+  SMTP_URL: NO_MAIL_SERVER,
   EVENT_HEARTBEAT_SECONDS: '2',
   EVENT_QUEUE_WRITE_SECONDS: '1',
 };

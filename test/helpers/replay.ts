@@ -68,10 +68,10 @@ export const CLIENTS: readonly Client[] = [MODERN, LEGACY];
 const pairsOf = (viewers: readonly Person[], clients: readonly Client[] = CLIENTS) =>
   viewers.flatMap((viewer) => clients.map((client) => ({ viewer, client })));
 
-/** State that, by the rules of the interface, changes without an event. */
+/** Part of the client state that, by the rules of the interface, can change without an event. */
 export interface Untold {
   readonly fields?: readonly string[];
-  /** Fields of channels, in all lists. */
+  /** Fields of channels that change without an event, in all lists of channels such as `streams` and `subscriptions`. */
   readonly channelFields?: readonly string[];
   readonly reason: string;
 }
@@ -90,31 +90,31 @@ export const UNTOLD = {
       'can_invite_others_to_realm',
     ],
     reason:
-      'After a role change clients work these out from the organization’s permissions and the user groups; the event ' +
-      'holds the role alone.',
+      'The event of a role change contains only the role. Clients compute these fields from the permissions of the ' +
+      'organization and the user groups.',
   },
   channelActivity: {
     channelFields: ['first_message_id', 'is_recently_active', 'stream_weekly_traffic'],
     reason:
-      'Only those who receive a message hear of it, and no event says what becomes of a channel’s first message when it ' +
-      'is moved or deleted, or that time has passed since the last one.',
+      'Only the recipients of a message receive its event. No event contains the new first message of a channel after the ' +
+      'first one was moved or deleted. Activity and traffic also change with time.',
   },
   deletedMessages: {
     fields: ['max_message_id', 'recent_private_conversations'],
-    reason: 'Which message is the last one, when the last one is deleted, no event tells.',
+    reason: 'If the last message is deleted, no event contains the message that is then the last one.',
   },
   unreadOutside: {
     fields: ['unread_msgs'],
     reason:
-      'What is unread in a channel counts as long as the user is in it and it is not archived. When a channel is back from ' +
-      'the archive, or messages that were moved out of the user’s channels are moved back, or the user comes into the ' +
-      'channel they were moved to, no event lists what is unread there.',
+      'Unread messages of a channel count only while the user is subscribed and the channel is not archived. No event ' +
+      'lists the unread messages that count again after the channel is restored, after messages are moved back to a ' +
+      'channel of the user, or after the user subscribes to the channel to which they were moved.',
   },
   mutedElsewhere: {
     fields: ['muted_topics'],
     reason:
-      'The older list of muted topics has channels by name, and only those that are not archived and that the user is in or ' +
-      'that are open to them. When a channel comes back, no event lists what was muted there; `user_topics` has it always.',
+      'The deprecated list of muted topics names only channels that are not archived and that the user can see. After a ' +
+      'channel is restored, no event lists its muted topics. `user_topics` always contains them.',
   },
 } satisfies Record<string, Untold>;
 
@@ -227,7 +227,7 @@ async function settle(viewer: Person): Promise<void> {
   await viewer.poll(queue_id, last_event_id, { dontBlock: true });
 }
 
-/** Full pages hold several hundred events. A page with fewer than this is the last one. */
+/** Number of events below which a page is the last one. All other pages have several hundred events. */
 const SHORT_PAGE = 100;
 
 /** Returns all events of the queue up to an id of the log. */

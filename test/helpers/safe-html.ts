@@ -28,7 +28,7 @@ const ELEMENTS: Readonly<Record<string, Attributes>> = {
   h5: {},
   h6: {},
   hr: {},
-  img: { src: /^(?:https?:\/\/|\/emoji\/)/i, alt: /^:[\w+-]+:$/, class: /^emoji$/, title: ANY },
+  img: { src: /^(?:\/external_content\/[0-9a-f]+$|\/emoji\/)/, alt: /^:[\w+-]+:$/, class: /^emoji$/, title: ANY },
   li: {},
   ol: { start: /^\d{1,9}$/ },
   p: {},
@@ -53,7 +53,7 @@ const ELEMENTS: Readonly<Record<string, Attributes>> = {
   ul: {},
 };
 
-/** Style values with lengths, colors and keywords. Excludes styles that load or execute something, or cover other content. */
+/** Matches styles with lengths, colors and keywords, but no styles that load or execute something, or cover other content. */
 const FORMULA_STYLE =
   /^(?:(?:height|width|min-width|top|bottom|left|vertical-align|margin-(?:left|right)|padding-left|border-(?:bottom|right|top)-width|border-(?:top|right|bottom|left)|color|background-color|border-color|position|font-size|transform|border(?:-style|-width)?):[ #\w.%()-]{1,40};)*$/;
 const WORD = /^[\w .#%+-]*$/;
@@ -133,7 +133,7 @@ function check(node: Tree.ChildNode, where: Where): void {
   }
   if (!isFormula && node.namespaceURI !== names.NS.HTML) where.violations.push(`<${tagName}> of ${node.namespaceURI}`);
   if (tagName === 'a' && where.isLink) where.violations.push('a link in a link');
-  if (tagName === 'img' && /^https?:/.test(attribute(node, 'src')) && !where.isLink)
+  if (tagName === 'img' && /^\/external_content/.test(attribute(node, 'src')) && !where.isLink)
     where.violations.push('an image outside of a link');
   for (const { name, value } of node.attrs) {
     if (attributes !== undefined && !(Object.hasOwn(attributes, name) && attributes[name]?.test(value))) {

@@ -64,6 +64,16 @@ export interface Names {
   readonly queueId: string;
   /** A session of the owner. */
   readonly sessionId: number;
+  /** An entry of the audit log. */
+  readonly auditLogEntryId: number;
+  /** An open invitation by email of the owner. */
+  readonly invitationId: number;
+  /** An open invitation link of the owner, and its token. */
+  readonly inviteLinkId: number;
+  readonly inviteToken: string;
+  readonly identityProviderId: number;
+  /** An API key of the owner with a name. */
+  readonly apiKeyId: number;
 }
 
 /** An organization with one object of each kind. The owner owns all of them and has every permission. */
@@ -146,10 +156,30 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
   const { queue_id } = await owner.register({ fetch_event_types: [] });
   const login = { username: owner.email, password: OWNER_PASSWORD };
   const { session_id: sessionId } = await owner.ok('POST', '/sessions', login);
+  await owner.ok('POST', '/invites', { invitee_emails: 'invited@example.com', stream_ids: [channelId] });
+  const { invite_link: inviteLink } = await owner.ok('POST', '/invites/multiuse');
+  const { invites } = await owner.ok('GET', '/invites');
+  const [invitationId, inviteLinkId] = [false, true].map(
+    (isLink) => invites.find((invite: Json) => invite.is_multiuse === isLink).id,
+  );
+  const audited = await owner.query('{ organization { auditLogEntries(first: 1) { nodes { id } } } }');
+  const providerInput = {
+    ...{
+      slug: 'scene',
+      name: 'Provider',
+      issuer: 'https://identity.example',
+      clientId: 'chat',
+      clientSecret: 'secret',
+    },
+  };
+  const { identityProvider } = await owner.mutate('createIdentityProvider', providerInput, 'identityProvider { id }');
+  const keyInput = { name: 'scene', scopes: ['READ'] };
+  const { apiKey } = await owner.mutate('createApiKey', keyInput, 'apiKey { id }');
   return {
     ...made,
     names: {
       ...(objectIds as Names),
+      auditLogEntryId: numberOf(audited.organization.auditLogEntries.nodes[0].id),
       channelId,
       channelName,
       archivedId: archived.id,
@@ -184,6 +214,11 @@ export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise
       choiceFieldId,
       queueId: queue_id,
       sessionId,
+      invitationId,
+      inviteLinkId,
+      inviteToken: inviteLink.split('/').at(-1),
+      identityProviderId: numberOf(identityProvider.id),
+      apiKeyId: numberOf(apiKey.id),
     },
   };
 }
@@ -224,6 +259,12 @@ export const nothing = (id = 2_000_000_000): Names => ({
   choiceFieldId: id,
   queueId: randomUUID(),
   sessionId: id,
+  auditLogEntryId: id,
+  invitationId: id,
+  inviteLinkId: id,
+  inviteToken: randomUUID(),
+  identityProviderId: id,
+  apiKeyId: id,
 });
 
 /** Returns the state of the organization as its owner and a member see it. */

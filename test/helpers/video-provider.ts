@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Json } from './http.ts';
+import { startHttpServer } from './http-server.ts';
 
 const CLIENT = { id: 'chat & co', secret: 'not: very secret' };
 
@@ -41,11 +41,9 @@ export async function startVideoProvider(): Promise<VideoProvider> {
     instead: {} as VideoProvider['instead'],
     refreshToken: '',
   };
-  const server = createServer((request, response) => {
+  const { url, ...rest } = await startHttpServer((request, response) => {
     void (request.url === '/token' ? token(request, response) : calls(request, response));
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
 
   async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
     state.asked.token += 1;
@@ -84,6 +82,7 @@ export async function startVideoProvider(): Promise<VideoProvider> {
   }
 
   return Object.assign(state, {
+    ...rest,
     env: {
       VIDEO_PROVIDER_CLIENT_ID: CLIENT.id,
       VIDEO_PROVIDER_CLIENT_SECRET: CLIENT.secret,
@@ -111,10 +110,6 @@ export async function startVideoProvider(): Promise<VideoProvider> {
     },
     revoke() {
       tokens = new Set();
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   });
 }

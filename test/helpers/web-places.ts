@@ -31,9 +31,27 @@ const ADDRESSES = {
   'all channels': '/channels',
   people: '/people',
   groups: '/people/groups',
+  invitations: '/people/invitations',
   profile: '/settings/profile',
   account: '/settings/account',
   preferences: '/settings/preferences',
+  'audit log': '/settings/audit-log',
+  'list of settings': '/settings',
+  'organization settings': '/settings/organization',
+  'organization permissions': '/settings/permissions',
+  'administration of people': '/settings/people',
+  bots: '/settings/bots',
+  'custom emoji': '/settings/emoji',
+  'profile fields': '/settings/profile-fields',
+  domains: '/settings/domains',
+  'default channels': '/settings/default-channels',
+  'channel folders': '/settings/folders',
+  usage: '/settings/usage',
+  notifications: '/settings/notifications',
+  'recent conversations': '/inbox/recent',
+  'single sign-on': '/settings/single-sign-on',
+  'API keys': '/settings/api-keys',
+  'sign-in security': '/settings/security',
 } as const;
 export type View = keyof typeof ADDRESSES;
 
@@ -113,7 +131,7 @@ const writes = (text: string) => (page: Page) =>
     .getByLabel(/^Message /)
     .fill(text);
 
-/** Returns a function that shows the whole formatting bar of a form. On a narrow screen, a button must be pressed first. */
+/** Returns a function that shows the format buttons of a form. */
 const formatting =
   (form: (page: Page) => Promise<Locator>): Show =>
   async (page) => {
@@ -139,6 +157,15 @@ const preview: Show = async (page) => {
   const shown = page.getByRole('region', { name: 'Preview' });
   await shown.locator('strong').waitFor();
   return shown;
+};
+
+/** Shows the members of a channel: in a column or, on a narrow screen, in a dialog. */
+const members: Show = async (page) => {
+  const button = page.getByRole('main').getByRole('button', { name: /^Members, / });
+  if ((await button.getAttribute('aria-expanded')) !== 'true') await button.click();
+  const list = page.getByRole('list', { name: 'Members' });
+  await list.getByRole('listitem').filter({ hasText: 'Iris Haddad' }).waitFor();
+  return list;
 };
 
 const emojiPicker: Show = async (page) => {
@@ -203,6 +230,9 @@ const OPENED = {
   'person menu': ['people', opensMenu('Manage Mona Lindqvist')],
   role: ['people', ofMenu(opensMenu('Manage Mona Lindqvist'), 'Change role…')],
   deactivation: ['people', ofMenu(opensMenu('Manage Mona Lindqvist'), 'Deactivate…')],
+  'new invitation': ['invitations', opening('Invite people')],
+  'revocation of an invitation': ['invitations', opening('Revoke the link')],
+  'new identity provider': ['single sign-on', opening('Add a provider')],
   'new group': ['groups', opening('Create a group')],
   group: ['groups', opening(GROUP)],
   'group in general': ['groups', opening(GROUP, 'General')],
@@ -241,6 +271,9 @@ const OPENED = {
   'change of a search': ['search results', opening('Change')],
   'keeping a search': ['search results', opening('Save search to sidebar')],
   'jump dialog': ['inbox', finding('Control+k', 'we', 'website')],
+  'new bot': ['bots', opening('Create bot')],
+  'new profile field': ['profile fields', opening('Add a field')],
+  'members of a channel': ['channel', members],
   'keyboard help': ['inbox', keyboardHelp],
   sidebar: ['inbox', sidebar],
   'more views': ['inbox', moreViews],
@@ -268,6 +301,7 @@ export async function fillPlaces({ person }: Pick<Chatter, 'person'>, other: Cha
   const later = { scheduled_delivery_timestamp: Math.floor(Date.parse('2099-01-02T10:30:00Z') / 1000) };
   await person.ok('POST', '/scheduled_messages', { ...to, to: website, content: 'See you **next year**', ...later });
   await person.ok('POST', '/reminders', { message_id: id, ...later, note: 'Really look' });
+  await person.ok('POST', '/invites/multiuse');
   await person.ok('POST', '/saved_snippets', { title: 'Thanks', content: 'Thank you for **looking**' });
   await person.ok('POST', '/drafts', {
     drafts: [{ type: 'stream', to: [website], topic: 'plans', content: 'Not yet' }],
@@ -302,9 +336,11 @@ async function go(page: Page, address: string): Promise<void> {
   await main.getByRole('heading', { level: 1 }).waitFor();
   await main
     .locator(
-      '.page li:not([aria-busy]), .page input:not([hidden]), .message-list[aria-busy=false], .inbox, .topics li, .written-list, ' +
-        '.search-terms, .message-note[role=alert]',
+      '.page li:not([aria-busy], .settings-nav li), .settings[data-pane=navigation] li, .page td, .page input:not([hidden]), ' +
+        '.page select, .page [role=combobox], [aria-labelledby=own-keys], .message-list[aria-busy=false], .inbox, ' +
+        '.topics li, .written-list, .search-terms, .message-note[role=alert]',
     )
+    .filter({ visible: true })
     .first()
     .waitFor();
 }

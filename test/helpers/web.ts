@@ -22,6 +22,11 @@ const NAMES: Readonly<Record<DemoRole, string>> = {
   guest: 'Gus Marino',
 };
 
+const CONTEXT: BrowserContextOptions = { viewport: { width: 1280, height: 800 }, serviceWorkers: 'block' };
+
+/** Warning of the browser driver for a page whose service worker is blocked. */
+const BLOCKED = 'Service Worker registration blocked by Playwright';
+
 /** A user of the chat in a separate browser context. */
 export interface Chatter extends AsyncDisposable {
   readonly page: Page;
@@ -74,9 +79,14 @@ export class DemoChat implements AsyncDisposable {
     return this.#file().start_url;
   }
 
-  /** Opens the start URL in a new browser context and signs in as a demo user with one click. */
+  /**
+   * Opens the start URL in a new browser context and signs in as a demo user with one click.
+   *
+   * @param options Replace the defaults. Service workers are blocked by default, because the browser cannot intercept requests
+   *   that pass through them, nor set them offline.
+   */
   async enter(role: DemoRole, options: BrowserContextOptions = {}): Promise<Chatter> {
-    const context = await this.#runs.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const context = await this.#runs.browser.newContext({ ...CONTEXT, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     const problems = problemsOf(page, this.server.url);
@@ -86,6 +96,14 @@ export class DemoChat implements AsyncDisposable {
     // Requests before the sign-in are refused, so their failures are ignored.
     problems.length = 0;
     return { page, person: this.person(role), problems, [Symbol.asyncDispose]: () => context.close() };
+  }
+
+  /** Opens a new browser context in which no user is signed in. */
+  async openStranger(): Promise<{ readonly page: Page; close(): Promise<void> }> {
+    const context = await this.#runs.browser.newContext(CONTEXT);
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    return { page, close: () => context.close() };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,7 +153,9 @@ export const newName = (word: string): string => `${word} ${randomUUID().slice(0
 function problemsOf(page: Page, url: string): string[] {
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && message.text() !== BLOCKED) problems.push(message.text());
+  });
   page.on('response', (reply) => reply.status() >= 400 && problems.push(`${reply.status()} ${reply.url()}`));
   page.on('request', (request) => {
     if (!new RegExp(`^(${url}/|data:|blob:)`).test(request.url())) problems.push(`asked ${request.url()}`);
@@ -148,6 +168,25 @@ export const sidebarOf = (page: Page): Locator => page.getByRole('navigation', {
 /** Returns the link of a channel in the sidebar. Its name contains the number of unread messages. */
 export const channelLink = (page: Page, name: string): Locator =>
   sidebarOf(page).getByRole('link', { name: new RegExp(`^${name}( muted)?( [\\d+]+ unread)?$`) });
+
+/** Opens the list of a select box. @returns The options. */
+async function optionsOf(box: Locator): Promise<Locator> {
+  const list = await box.getAttribute('aria-controls');
+  await box.click();
+  return box.page().locator(`[id="${list}"]`).getByRole('option');
+}
+
+/** Chooses an option of a select box. */
+export async function chooseOption(box: Locator, name: string): Promise<void> {
+  await (await optionsOf(box)).and(box.page().getByRole('option', { name, exact: true })).click();
+}
+
+/** Returns the names of the options of a select box, in order. */
+export async function optionNames(box: Locator): Promise<string[]> {
+  const names = await (await optionsOf(box)).allTextContents();
+  await box.press('Escape');
+  return names;
+}
 
 /** Opens a topic, or a channel if no topic is given. */
 export async function open(page: Page, channel: string, topic?: string): Promise<void> {

@@ -1,0 +1,13 @@
+import { freshAddress } from '../helpers/call-values.ts';
+import type { FeatureTests } from '../helpers/feature.ts';
+
+export const signUp: FeatureTests = {
+  mutations: {
+    requestSignUp: () => [{ email: freshAddress() }],
+    completeSignUp: () => [{ token: 'none', fullName: 'New Person', password: 'correct horse battery' }],
+  },
+  refusals: {
+    requestSignUp: 'New users need an invitation to this organization. Ask a member for one.',
+    completeSignUp: 'This link was already used, has expired, or is incomplete.',
+  },
+};
