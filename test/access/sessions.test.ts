@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openSession } from '../../src/access/sessions.ts';
 import { cookieName } from '../../src/api/cookies.ts';
 import { sessionTokenIn } from '../../src/api/sessions.ts';
 import { readConfig } from '../../src/platform/config.ts';
@@ -154,35 +155,16 @@ describe('signing in', () => {
     }
   });
 
-  test('has a cookie name by the port if the database is embedded, and otherwise one for all nodes of the database', () => {
-    const name = (env: Readonly<Record<string, string>>) => cookieName(readConfig(env), 'session');
-    expect(['4000', '4001'].map((PORT) => name({ PORT }))).toEqual(['chat-session-4000', 'chat-session-4001']);
-    const node = { DATABASE_URL: 'postgres://chat:one@localhost/chat', SECRET_KEY: 'k'.repeat(32), PORT: '4000' };
-    const shared = name(node);
-    expect(shared).toMatch(/^chat-session-[0-9a-f]{12}$/);
-    for (const same of [
-      { PORT: '4001' },
-      { DATABASE_URL: 'postgresql://other:two@127.0.0.1:5432/chat?sslmode=disable' },
-      { DATABASE_URL: 'postgres:///chat?host=/var/run/postgresql' },
-      { DATABASE_URL: 'postgres://chat:one@localhost/chat?schema=public' },
-      { DATABASE_URL: 'postgres://chat:one@localhost/%63hat' },
-      { DATABASE_URL: 'postgres://chat:one@localhost' },
-    ]) {
-      expect(name({ ...node, ...same })).toBe(shared);
-    }
-    const others = [
-      { SECRET_KEY: 'l'.repeat(32) },
-      { DATABASE_URL: 'postgres://chat:one@localhost/chat2' },
-      { DATABASE_URL: 'postgres://chat:one@localhost/chat?schema=second' },
-      { DATABASE_URL: 'postgres://other:one@localhost' },
-    ].map((other) => name({ ...node, ...other }));
-    expect(new Set([shared, ...others]).size).toBe(5);
-    expect(name({ ...node, EXTERNAL_HOST: 'http://chat.lan:8080' })).toBe('chat-session-8080');
+  test('has a cookie name by an id from the database, without EXTERNAL_HOST', () => {
+    const at = (env: Readonly<Record<string, string>>, cookieId: string) =>
+      cookieName({ ...readConfig(env), cookieId }, 'session');
+    expect(at({ PORT: '4000' }, 'one')).toBe('chat-session-one');
+    expect(at({ PORT: '4001' }, 'one')).toBe('chat-session-one');
+    expect(at({ PORT: '4000', EXTERNAL_HOST: 'http://chat.lan:8080' }, 'one')).toBe('chat-session-8080');
   });
 
   test('reads a cookie that the previous version named by the port, unless there is one of the current name', () => {
-    const env = { DATABASE_URL: 'postgres://localhost/chat', SECRET_KEY: 'k'.repeat(32) };
-    const config = readConfig({ ...env, PORT: '4000', TRUST_PROXY: '1' });
+    const config = { ...readConfig({ PORT: '4000', TRUST_PROXY: '1' }), cookieId: 'one' };
     const read = (cookie: string, scheme = 'http') =>
       sessionTokenIn(config, (name) => ({ cookie, 'x-forwarded-proto': scheme })[name]);
     const current = cookieName(config, 'session');
@@ -295,7 +277,48 @@ describe('a session', () => {
     expect(Buffer.from(row.tokenHash).equals(service.app.keys.hash(token))).toBe(true);
   });
 
-  test('is listed only to its user, over either API', async () => {
+  test('of a person can be seen and ended by administrators, and that of an administrator not by moderators', async () => {
+    const { administrator, member, moderator } = people;
+    const begin = async ({ id }: Person) => {
+      const user = await service.app.db.user.findFirstOrThrow({
+        where: { organizationId: people.organization.id, id },
+      });
+      const { app } = service;
+      const place = { app, work: app.work, caller: undefined, clientName: 'test' };
+      return (await openSession(place, user, { userAgent: 'Browser/2.0', networkAddress: '127.0.0.1' })).session.id;
+    };
+    const [ofMember, ofAdministrator] = [await begin(member), await begin(administrator)];
+    const seen = async (by: Person, user: Person) =>
+      (await by.ok('GET', `/users/${user.id}/sessions`)).sessions.map(({ id }: Json) => id);
+    const query = `{ user(by: { email: "${member.email}" }) { sessions { nodes { databaseId isCurrent } } } }`;
+    expect((await administrator.query(query)).user.sessions.nodes).toEqual([
+      { databaseId: ofMember, isCurrent: false },
+    ]);
+    expect(await seen(administrator, member)).toEqual([ofMember]);
+    expect(await seen(owner, administrator)).toEqual([ofAdministrator]);
+    for (const by of [moderator, member]) {
+      expect(await seen(by, administrator)).toEqual([]);
+      expect((await by.rest('DELETE', `/sessions/${ofAdministrator}`)).status).toBe(404);
+    }
+    expect(await seen(moderator, member)).toEqual([]);
+    await administrator.ok('DELETE', `/sessions/${ofMember}`);
+    expect(await seen(administrator, member)).toEqual([]);
+    const entries =
+      '{ organization { auditLogEntries(first: 1) { nodes { action actor { databaseId } objectName } } } }';
+    const [entry] = (await owner.query(entries)).organization.auditLogEntries.nodes;
+    expect(entry).toMatchObject({ action: 'SESSIONS_ENDED', actor: { databaseId: administrator.id } });
+    await owner.ok('DELETE', `/sessions/${ofAdministrator}`);
+  });
+
+  test('is not listed for an id that is no user of the organization', async () => {
+    const { owner: stranger } = await createOrganization({}, { on: service });
+    for (const id of [0, 2 ** 31 - 1, 2 ** 31, stranger.id]) {
+      const reply = await people.administrator.rest('GET', `/users/${id}/sessions`);
+      expect(reply).toMatchObject({ status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg: 'No such user' } });
+    }
+  });
+
+  test('of an owner is listed only to owners, over either API', async () => {
     const { tab, id } = await signedIn({ headers: { 'user-agent': 'Browser/1.0' } });
     const rest = await listed(tab);
     expect(rest.find((one) => one.id === id)).toMatchObject({

@@ -16,12 +16,12 @@ import { createOrganization } from '../helpers/server.ts';
 
 // Checks that every setting has an effect, or is listed as having none.
 
-/** Value for settings that only clients implement. The service stores and sends them. */
+/** Marks a setting that the service only stores and sends, because clients implement it. */
 const CLIENTS = 'enforced by clients';
-/** Value for settings that have no effect yet. */
+/** Marks a setting that has no effect yet. */
 const LATER = 'later issue';
 
-/** For each setting, the module below `src` that implements it, or one of the values above. */
+/** For each setting, the module below `src` that implements it, or `CLIENTS` or `LATER`. */
 type Effects = Readonly<Record<string, string>>;
 
 const ORGANIZATION: Effects = {
@@ -29,8 +29,8 @@ const ORGANIZATION: Effects = {
   empty_topic_display_name: 'channels/topic-name.ts',
   topics_policy: 'messages/sending/target.ts',
   moderation_request_channel_id: 'messages/reports/service.ts',
-  new_stream_announcements_stream_id: LATER,
-  signup_announcements_stream_id: LATER,
+  new_stream_announcements_stream_id: 'messages/channel-notices.ts',
+  signup_announcements_stream_id: 'messages/channel-notices.ts',
   service_update_announcements_stream_id: LATER,
   message_edit_history_visibility_policy: 'messages/edit-history.ts',
   allow_message_editing: 'messages/edits/edit.ts',
@@ -44,8 +44,9 @@ const ORGANIZATION: Effects = {
   avatar_changes_disabled: 'people/avatars/service.ts',
   require_unique_names: 'administration/new-user.ts',
   emails_restricted_to_domains: 'administration/domains/service.ts',
-  disallow_disposable_email_addresses: LATER,
-  invite_required: LATER,
+  disallow_disposable_email_addresses: 'administration/domains/service.ts',
+  invite_required: 'administration/sign-up/service.ts',
+  second_factor_required_role: 'administration/sign-in/second-step.ts',
   presence_disabled: 'people/presence/service.ts',
   enable_read_receipts: 'messages/flags/receipts.ts',
   enable_spectator_access: 'channels/settings.ts',
@@ -57,18 +58,21 @@ const ORGANIZATION: Effects = {
   default_avatar_source: 'people/avatars/service.ts',
   digest_emails_enabled: LATER,
   digest_weekday: LATER,
-  send_welcome_emails: LATER,
-  send_channel_events_messages: LATER,
-  welcome_message_custom_text: LATER,
-  message_content_allowed_in_email_notifications: LATER,
+  send_welcome_emails: 'administration/welcome-mail.ts',
+  send_channel_events_messages: 'messages/channel-notices.ts',
+  welcome_message_custom_text: 'administration/invitations/joining.ts',
+  message_content_allowed_in_email_notifications: 'messages/notifications/email.ts',
   inline_image_preview: 'messages/sending/content.ts',
-  inline_url_embed_preview: LATER,
+  inline_url_embed_preview: 'messages/link-previews/apply.ts',
   media_preview_size: CLIENTS,
   video_chat_provider: CLIENTS,
   require_e2ee_push_notifications: LATER,
   owner_full_content_access: LATER,
   want_advertise_in_communities_directory: LATER,
-  upload_quota_mib: LATER,
+  upload_quota_mib: 'messages/attachments/service.ts',
+  max_active_users: 'administration/organization-limits.ts',
+  max_requests_per_minute: 'api/rate-limits.ts',
+  max_invitations_per_day: 'administration/organization-limits.ts',
 };
 
 const ORGANIZATION_PERMISSIONS: Effects = {
@@ -84,7 +88,7 @@ const ORGANIZATION_PERMISSIONS: Effects = {
   can_create_write_only_bots_group: LATER,
   can_delete_any_message_group: 'messages/edits/delete.ts',
   can_delete_own_message_group: 'messages/edits/delete.ts',
-  can_invite_users_group: LATER,
+  can_invite_users_group: 'administration/invitations/terms.ts',
   can_manage_all_groups: 'access/permissions/group-permissions.ts',
   can_manage_billing_group: LATER,
   can_mention_many_users_group: 'messages/sending/mentions.ts',
@@ -94,12 +98,12 @@ const ORGANIZATION_PERMISSIONS: Effects = {
   can_set_delete_message_policy_group: 'channels/settings.ts',
   can_set_topics_policy_group: 'channels/settings.ts',
   can_summarize_topics_group: LATER,
-  create_multiuse_invite_group: LATER,
+  create_multiuse_invite_group: 'administration/invitations/terms.ts',
   direct_message_initiator_group: 'messages/direct.ts',
   direct_message_permission_group: 'messages/direct.ts',
 };
 
-/** Modules for the settings of channels, by field, column or permission. */
+/** Effects of the settings of channels. The key is the field, column or permission. */
 const CHANNEL: Effects = {
   inviteOnly: 'channels/access.ts',
   isWebPublic: 'channels/access.ts',
@@ -155,19 +159,22 @@ const USER: Effects = {
   send_private_typing_notifications: 'messages/typing/service.ts',
   send_stream_typing_notifications: 'messages/typing/service.ts',
   send_read_receipts: 'messages/flags/receipts.ts',
-  enable_stream_email_notifications: LATER,
-  enable_stream_push_notifications: LATER,
-  enable_offline_email_notifications: LATER,
-  enable_offline_push_notifications: LATER,
-  enable_online_push_notifications: LATER,
-  message_content_in_email_notifications: LATER,
+  enable_stream_email_notifications: 'messages/notifications/decision.ts',
+  enable_stream_push_notifications: 'messages/notifications/decision.ts',
+  enable_offline_email_notifications: 'messages/notifications/decision.ts',
+  enable_offline_push_notifications: 'messages/notifications/decision.ts',
+  enable_online_push_notifications: 'messages/notifications/decision.ts',
+  message_content_in_email_notifications: 'messages/notifications/email.ts',
   enable_digest_emails: LATER,
   enable_marketing_emails: LATER,
   enable_login_emails: LATER,
-  enable_followed_topic_email_notifications: LATER,
-  enable_followed_topic_push_notifications: LATER,
-  email_notifications_batching_period_seconds: LATER,
-  realm_name_in_email_notifications_policy: LATER,
+  enable_followed_topic_email_notifications: 'messages/notifications/decision.ts',
+  wildcard_mentions_notify: 'messages/notifications/decision.ts',
+  enable_followed_topic_wildcard_mentions_notify: 'messages/notifications/decision.ts',
+  enable_followed_topic_push_notifications: 'messages/notifications/decision.ts',
+  quiet_hours: 'messages/notifications/decision.ts',
+  email_notifications_batching_period_seconds: 'messages/notifications/candidates.ts',
+  realm_name_in_email_notifications_policy: 'messages/notifications/email.ts',
   automatically_follow_topics_where_mentioned: LATER,
   allow_private_data_export: LATER,
 };
@@ -182,9 +189,8 @@ const OF_CLIENTS = [
   ...['web_line_height_percent', 'web_home_view', 'demote_inactive_streams', 'user_list_style'],
   ...['web_animate_image_previews', 'web_stream_unreads_count_display_policy', 'notification_sound', 'enable_sounds'],
   ...['enable_stream_desktop_notifications', 'enable_stream_audible_notifications', 'enable_desktop_notifications'],
-  ...['pm_content_in_desktop_notifications', 'wildcard_mentions_notify', 'desktop_icon_count_display'],
+  ...['pm_content_in_desktop_notifications', 'desktop_icon_count_display'],
   ...['enable_followed_topic_desktop_notifications', 'enable_followed_topic_audible_notifications'],
-  'enable_followed_topic_wildcard_mentions_notify',
 ];
 
 /** Modules for the settings of subscriptions, by field or column. */
@@ -194,9 +200,9 @@ const SUBSCRIPTION: Effects = {
   pinToTop: CLIENTS,
   desktopNotifications: CLIENTS,
   audibleNotifications: CLIENTS,
-  wildcardMentionsNotify: CLIENTS,
-  pushNotifications: LATER,
-  emailNotifications: LATER,
+  wildcardMentionsNotify: 'messages/notifications/decision.ts',
+  pushNotifications: 'messages/notifications/decision.ts',
+  emailNotifications: 'messages/notifications/decision.ts',
 };
 
 /** Fields of subscriptions that are not settings. */
@@ -222,6 +228,9 @@ const SERVER: Effects = {
   checksReplies: 'api/rest/router.ts',
   smtpUrl: 'platform/mail/worker.ts',
   mailFrom: 'platform/mail/worker.ts',
+  invitationsPerDay: 'administration/organization-limits.ts',
+  allowsOrganizationCreation: 'administration/new-organizations/service.ts',
+  auditLogMs: 'administration/audit-log/retention.ts',
   rateLimitPerUser: 'platform/rate-limits.ts',
   rateLimitPerIp: 'platform/rate-limits.ts',
   socketsPerUser: 'api/graphql/transports/socket-limits.ts',
@@ -236,6 +245,9 @@ const SERVER: Effects = {
   anonymousIntrospection: 'api/graphql/transports/server.ts',
   metricsAddress: 'server/health.ts',
   metricsToken: 'server/health.ts',
+  bucket: 'platform/object-store.ts',
+  scanner: 'access/scanned-uploads.ts',
+  metricsByOrganization: 'server/organization-metrics.ts',
   passwordHashCost: 'access/passwords.ts',
   sessionIdleMs: 'access/sessions.ts',
   sessionMs: 'access/sessions.ts',
@@ -363,9 +375,6 @@ describe('a setting without effect', () => {
       const expected = Object.keys(effects).filter((name) => effects[name] !== LATER);
       expect([type, shown]).toEqual([type, expected]);
     }
-    for (const type of ['ChannelSubscription', 'SubscriptionSettingsInput']) {
-      expect([...fieldsOf(type)].filter((name) => /^(push|email)Notifications$/.test(name))).toEqual([]);
-    }
     const names = (type: string) => (schema.getType(type) as GraphQLEnumType).getValues().map(({ value }) => value);
     for (const name of [...later(ORGANIZATION), ...later(USER)]) {
       expect(names('OrganizationSetting').concat(names('UserSetting'))).not.toContain(name.toUpperCase());
@@ -375,10 +384,10 @@ describe('a setting without effect', () => {
   test('is accepted and stored over REST, sent in its events, and documented as without effect', async () => {
     const { owner } = await createOrganization();
     const heard = await owner.receiving({ event_types: ['realm', 'user_settings'] });
-    await owner.ok('PATCH', '/realm', { send_welcome_emails: false, invite_required: false, digest_weekday: 3 });
+    await owner.ok('PATCH', '/realm', { send_welcome_emails: false, digest_weekday: 3 });
     await owner.ok('PATCH', '/settings', { enable_digest_emails: false });
     const [changed, own] = await heard();
-    expect(changed.data).toEqual({ send_welcome_emails: false, invite_required: false, digest_weekday: 3 });
+    expect(changed.data).toEqual({ send_welcome_emails: false, digest_weekday: 3 });
     expect(own).toMatchObject({ property: 'enable_digest_emails', value: false });
     const state = await owner.register();
     expect(state).toMatchObject({ realm_send_welcome_emails: false, realm_digest_weekday: 3 });

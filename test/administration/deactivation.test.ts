@@ -525,7 +525,7 @@ describe('the mail', () => {
 
   test('survives a restart of the service', async () => {
     const dataDir = newDataDir();
-    const embedded = { DATABASE_URL: undefined };
+    const embedded = { DATABASE_URL: undefined, SMTP_URL: undefined };
     const before = mailbox.mails.length;
     {
       await using first = await startServer({ dataDir, env: embedded });

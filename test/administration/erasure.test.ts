@@ -74,7 +74,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Creates data of every kind as the user who is erased later. */
+/** Creates personal data of every kind for the user whom the tests erase. */
 async function leaveTraces(): Promise<void> {
   const { owner, member, organization } = org;
   const hidden = await channelOf(owner, 'hidden', [owner, ann], { invite_only: true });
@@ -97,6 +97,8 @@ async function leaveTraces(): Promise<void> {
     await by.ok('POST', '/reminders', { message_id: sent, scheduled_delivery_timestamp: LATER, note: 'noted' });
   }
   await member.ok('POST', '/messages', { type: 'direct', to: [ann.id], content: 'an answer' });
+  const invitation = { stream_ids: [open], welcome_message_custom_text: `${WORD} welcome` };
+  await ann.ok('POST', '/invites', { ...invitation, invitee_emails: 'invited@new.example' });
   await ann.register({ narrow: [['channel', `${WORD}`]] });
   const mail = { organizationId: organization.id, subject: 'A mail', body: 'Hello' };
   await service.app.db.$transaction(async (tx) => {

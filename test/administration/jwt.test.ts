@@ -1,11 +1,10 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_TOKEN_BYTES } from '../../src/administration/sign-in/jwt.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { RestReply } from '../helpers/person.ts';
 import { basic } from '../helpers/person.ts';
@@ -116,21 +115,19 @@ function flipped(part: number): string {
 /** Starts a server for public keys that counts the requests it gets. */
 async function keyServer() {
   let asked = 0;
-  const server = createServer((_request, response) => {
+  const server = await startHttpServer((_request, response) => {
     asked++;
     response.end('{"keys":[]}');
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
-  return { url, asked: () => asked, close: () => server.close() };
+  });
+  return { ...server, asked: () => asked };
 }
 
 async function expectNotAsked(header: 'jku' | 'x5u'): Promise<void> {
-  const keys = await keyServer();
-  await expectTaken('plain', good('plain', {}, { [header]: keys.url }));
-  await expectRefused('plain', tokenOf(claimsFor('plain'), { [header]: keys.url }, { secret: OTHER_SECRET }));
+  await using keys = await keyServer();
+  const url = `${keys.url}/keys`;
+  await expectTaken('plain', good('plain', {}, { [header]: url }));
+  await expectRefused('plain', tokenOf(claimsFor('plain'), { [header]: url }, { secret: OTHER_SECRET }));
   expect(keys.asked()).toBe(0);
-  keys.close();
 }
 
 const refusedAtStart = (entry: object, reason: RegExp) =>

@@ -96,7 +96,7 @@ describe.concurrent('server_supported_permission_settings', () => {
   });
 });
 
-test('old clients are informed that file uploads for messages are disabled', async () => {
+test('clients are informed of the maximum size of a file', async () => {
   const { member } = await createOrganization();
-  expect((await member.register({ fetch_event_types: ['realm'] })).max_file_upload_size_mib).toBe(0);
+  expect((await member.register({ fetch_event_types: ['realm'] })).max_file_upload_size_mib).toBe(100);
 });

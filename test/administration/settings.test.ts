@@ -3,6 +3,7 @@ import { days, requireSettings, seconds } from '../../src/platform/setting.ts';
 import type { Json } from '../helpers/http.ts';
 import { expectIgnoredParameters } from '../helpers/ignored.ts';
 import type { Parameters as Fields, Person } from '../helpers/person.ts';
+import { colorAt, download, PNG } from '../helpers/pictures.ts';
 import { createOrganization } from '../helpers/server.ts';
 
 const refusalOf = async (person: Person, path: string, parameters: Fields) => {
@@ -145,8 +146,14 @@ describe('PATCH /realm', () => {
     }
     expect(await organizationOf(member)).toEqual({ ...before, queue_id: expect.any(String) });
     // Only the operator can change these settings, so the endpoint ignores the parameters.
-    const reply = await owner.ok('PATCH', '/realm', { owner_full_content_access: true, upload_quota_mib: 5 });
-    expect(reply.ignored_parameters_unsupported).toEqual(['owner_full_content_access', 'upload_quota_mib']);
+    const reply = await owner.ok('PATCH', '/realm', {
+      ...{ owner_full_content_access: true, upload_quota_mib: 5, max_active_users: 5, max_requests_per_minute: 5 },
+      max_invitations_per_day: 5,
+    });
+    expect(reply.ignored_parameters_unsupported).toEqual([
+      ...['max_active_users', 'max_invitations_per_day', 'max_requests_per_minute', 'owner_full_content_access'],
+      'upload_quota_mib',
+    ]);
   });
 
   test.concurrent('grants permissions to groups and users, as far as each permits', async () => {
@@ -160,7 +167,8 @@ describe('PATCH /realm', () => {
     expect(await give('can_create_bots_group', people, groups.members)).toMatchObject({
       can_create_bots_group: stored,
     });
-    // First sets the current holders in another order, which is no change. Then sets one group, and then no holder.
+    // First sets the current holders in another order, which does not count as a change. Then sets one group, and then no
+    // holder.
     expect(await give('can_create_bots_group', { ...stored, direct_members: [member.id, owner.id] }, people)).toEqual({
       ...{ result: 'success', msg: '' },
     });
@@ -340,6 +348,9 @@ describe('PATCH /settings', () => {
         'email_notifications_batching_period_seconds is too large',
       ],
       [{ notification_sound: 'boom' }, 'Invalid notification_sound'],
+      ...['22:00', '24:00-07:00', '22:00-7:00', '22:60-07:00', '07:00-07:00', '22:00–07:00', 'on'].map(
+        (quiet_hours) => [{ quiet_hours }, 'Invalid quiet_hours'] as const,
+      ),
       [{ default_language: 'en_GB' }, 'Invalid default_language'],
       [{ enter_sends: null }, 'enter_sends is not a boolean'],
       [{ emojiset: 'other' }, 'Invalid emojiset'],
@@ -479,3 +490,30 @@ test.each([days(30, 'days'), seconds(60, 'seconds')])(
     }
   },
 );
+
+describe('the icon of the organization', () => {
+  test.concurrent('is uploaded and removed by administrators, and shown without credentials', async () => {
+    const { owner, administrator, guest, anonymous } = await createOrganization();
+    const generated = (await organizationOf(guest)).realm_icon_url;
+    const heard = await guest.receiving();
+    const { icon_url } = await administrator.ok('POST', '/realm/icon', { file: PNG });
+    expect(icon_url).toMatch(/^\/avatar\/organization\?v=2$/);
+    expect((await heard()).at(-1)).toMatchObject({
+      ...{ type: 'realm', op: 'update_dict', data: { icon_url, icon_source: 'U' } },
+    });
+    const image = await download(anonymous, icon_url);
+    expect([image.status, image.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+    expect((await colorAt(image.bytes, 50, 50))[0]).toBe(255);
+    expect((await download(anonymous, generated)).headers['cache-control']).toBe('public, max-age=300');
+    expect((await owner.ok('GET', '/server_settings')).realm_icon).toBe(icon_url);
+    const query = '{ organization { iconUrl iconSource } }';
+    expect((await guest.query(query)).organization).toEqual({ iconUrl: icon_url, iconSource: 'UPLOADED' });
+    expect((await guest.rest('POST', '/realm/icon', { file: PNG })).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
+    const other = await createOrganization();
+    const [drawn, alien] = await Promise.all([generated, icon_url].map((url) => download(other.anonymous, url)));
+    expect(alien?.bytes).toEqual(drawn?.bytes);
+    await owner.ok('DELETE', '/realm/icon');
+    expect((await guest.query(query)).organization).toEqual({ iconUrl: generated, iconSource: 'GENERATED' });
+    expect((await download(anonymous, icon_url)).headers['cache-control']).toBe('public, max-age=300');
+  });
+});

@@ -20,4 +20,20 @@ describe('avatars', () => {
       'taken away': act('DELETE', null),
     });
   });
+
+  test.concurrent('POST and DELETE /realm/icon, and setOrganizationIcon', async () => {
+    const act = (method: Method, image: Uint8Array | null, by: 'owner' | 'member' = 'owner', code?: string) =>
+      bothDoors(method, '/realm/icon', 'setOrganizationIcon')(
+        by,
+        () => (image === null ? {} : { file: image }),
+        () => ({ image }),
+        code,
+      );
+    await expectParity(furnish, {
+      uploaded: act('POST', PNG),
+      'what is no picture': act('POST', Buffer.from('text'), 'owner', 'BAD_IMAGE'),
+      'not by a member': act('POST', PNG, 'member', 'UNAUTHORIZED_PRINCIPAL'),
+      'taken away': act('DELETE', null),
+    });
+  });
 });

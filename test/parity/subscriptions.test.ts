@@ -27,7 +27,13 @@ describe('subscriptions', () => {
     await expectParity(furnish, {
       'to a channel': act('owner', [{ name: 'general', color: '#ABC' }]),
       'once more': act('owner', [{ name: 'general' }]),
-      'to two, others': act('member', [{ name: 'general' }, { name: 'hidden' }], ['guest', 'moderator', 'bot']),
+      'to two, others': act(
+        'member',
+        [{ name: 'general' }, { name: 'hidden' }],
+        ['guest', 'moderator', 'bot'],
+        undefined,
+        [{ send_new_subscription_messages: false }, { sendsMessages: false }],
+      ),
       'to a new one': act('moderator', [{ name: 'new', description: 'A *new* one' }], ['member', 'guest']),
       'to a new private one': act('member', [{ name: 'secret' }], [], undefined, [
         { invite_only: true },

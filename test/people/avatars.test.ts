@@ -1,7 +1,4 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RequestTimeoutError } from '../../src/platform/errors.ts';
@@ -9,6 +6,7 @@ import { prepareAvatar } from '../../src/platform/images/prepare.ts';
 import { heldImages } from '../helpers/held-images.ts';
 import type { Json } from '../helpers/http.ts';
 import { send } from '../helpers/http.ts';
+import { type HttpServer, startHttpServer } from '../helpers/http-server.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { multipart, multipartOperation, PREFLIGHT } from '../helpers/multipart.ts';
 import type { Person, Visitor } from '../helpers/person.ts';
@@ -378,22 +376,20 @@ describe('in the process', () => {
   let there: Organization;
   const asked: string[] = [];
   let hosted: { type: string; body: Uint8Array; location?: string } = { type: 'image/png', body: PNG };
-  const provider = createServer(({ url = '' }, response) => {
-    asked.push(url);
-    const { type, body, location } = hosted;
-    if (location === undefined) response.writeHead(200, { 'content-type': type }).end(body);
-    else response.writeHead(302, { location }).end();
-  });
+  let provider: HttpServer;
   beforeAll(async () => {
-    provider.listen(0, '127.0.0.1');
-    await once(provider, 'listening');
-    const { port } = provider.address() as AddressInfo;
-    service = await startInProcess({ env: { AVATAR_PROVIDER_URL: `http://127.0.0.1:${port}/avatar/?d=identicon` } });
+    provider = await startHttpServer(({ url = '' }, response) => {
+      asked.push(url);
+      const { type, body, location } = hosted;
+      if (location === undefined) response.writeHead(200, { 'content-type': type }).end(body);
+      else response.writeHead(302, { location }).end();
+    });
+    service = await startInProcess({ env: { AVATAR_PROVIDER_URL: `${provider.url}/avatar/?d=identicon` } });
     there = await createOrganization({}, { on: service });
   });
   afterAll(async () => {
     await service[Symbol.asyncDispose]();
-    provider.close();
+    await provider[Symbol.asyncDispose]();
   });
 
   test('unused images are deleted', async () => {

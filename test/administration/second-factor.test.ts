@@ -1,0 +1,487 @@
+import { createDecipheriv, randomBytes } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { KeyVault, loadSecretKey } from '../../src/platform/key-vault.ts';
+import { runCommand } from '../../src/server/operator/control.ts';
+import { renewSealed, reseal } from '../../src/server/secret-key.ts';
+import { Authenticator } from '../helpers/authenticator.ts';
+import { globalId, numberOf } from '../helpers/global-ids.ts';
+import { type Json, send } from '../helpers/http.ts';
+import { type InProcess, startInProcess } from '../helpers/in-process.ts';
+import type { Parameters, Person, Visitor } from '../helpers/person.ts';
+import { createOrganization, OWNER_PASSWORD } from '../helpers/server.ts';
+import { startOnDatabaseOfRun } from '../helpers/service.ts';
+
+const STEP = 30_000;
+const MINUTE = 60_000;
+const WRONG = { code: 'BAD_REQUEST', message: 'Wrong code!' };
+const EXPIRED = { code: 'BAD_REQUEST', message: 'This sign-in has expired. Enter your password again.' };
+
+let clock = Date.now();
+let service: InProcess;
+beforeAll(async () => {
+  service = await startOnDatabaseOfRun({ now: () => new Date(clock) });
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const place = () => createOrganization({}, { on: service, password: OWNER_PASSWORD });
+
+/** Returns the code of an authenticator app. */
+const codeOf = (secret: string, at = clock): string =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: at });
+
+/** Runs a mutation, and returns its result. */
+async function attempt(by: Visitor, field: string, input: Parameters, selection = ''): Promise<Json> {
+  const type = `${field[0]?.toUpperCase()}${field.slice(1)}`;
+  const document = `mutation ($input: ${type}Input!) { ${field}(input: $input) { __typename
+    ... on ServiceError { code message } ${selection} } }`;
+  const { data, errors } = await by.graphql(document, { input });
+  return data?.[field] ?? errors?.[0];
+}
+
+/** Adds an authenticator app. @returns Its secret and the recovery codes. */
+async function enrolled(person: Person): Promise<{ secret: string; recoveryCodes: string[] }> {
+  const { secret } = await person.mutate('beginSecondFactor', {}, 'secret');
+  const { recoveryCodes } = await person.mutate('confirmSecondFactor', { code: codeOf(secret) }, 'recoveryCodes');
+  clock += STEP;
+  return { secret, recoveryCodes };
+}
+
+const CHALLENGE = '... on SecondFactorRequiredError { challenge mustEnroll }';
+
+/** Makes the first step of a sign-in. */
+const firstStep = ({ anonymous }: Place, { email }: Person, password = OWNER_PASSWORD): Promise<Json> =>
+  attempt(anonymous, 'signIn', { username: email, password }, CHALLENGE);
+type Place = Awaited<ReturnType<typeof place>>;
+
+const RECOVERY = '... on CompleteSignInPayload { recoveryCodes userId }';
+const secondStep = ({ anonymous }: Place, challenge: string, code: string): Promise<Json> =>
+  attempt(anonymous, 'completeSignIn', { challenge, code }, RECOVERY);
+
+/** Makes both steps of a sign-in. */
+async function signIn(at: Place, person: Person, code: string): Promise<Json> {
+  const { challenge } = await firstStep(at, person);
+  return secondStep(at, challenge, code);
+}
+
+const organizationOf = async ({ owner }: Place): Promise<number> =>
+  numberOf((await owner.query('{ organization { id } }')).organization.id);
+const actionsOf = async (at: Place): Promise<string[]> => {
+  const where = { organizationId: await organizationOf(at) };
+  const entries = await service.app.db.auditLogEntry.findMany({ where, orderBy: { id: 'asc' } });
+  return entries.map(({ action }) => action);
+};
+const mailsTo = async ({ email }: Person): Promise<string> =>
+  (await service.app.db.outgoingMail.findMany({ where: { recipient: email } })).map(({ body }) => body).join('\n');
+
+describe('an authenticator app', () => {
+  test('takes effect with a code, is sealed, and makes the password insufficient', async () => {
+    const at = await place();
+    const { owner, anonymous } = at;
+    const events = await owner.receiving({ event_types: ['second_factor_changed'] });
+    const { secret, uri } = await owner.mutate('beginSecondFactor', {}, 'secret uri');
+    expect(uri).toMatch(/^otpauth:\/\/totp\/.*secret=[A-Z2-7]{32}.*&period=30/);
+    expect(uri).toContain(secret);
+    // Until then, the password is sufficient.
+    expect((await firstStep(at, owner)).__typename).toBe('SignInPayload');
+    expect(await attempt(owner, 'confirmSecondFactor', { code: '000000' })).toMatchObject(WRONG);
+    const { recoveryCodes } = await owner.mutate('confirmSecondFactor', { code: codeOf(secret) }, 'recoveryCodes');
+    expect(new Set(recoveryCodes).size).toBe(10);
+    const rows = JSON.stringify(
+      await service.app.db.$queryRaw`
+        SELECT f::text AS factor, (SELECT string_agg(r::text, ' ') FROM recovery_code r WHERE r.user_id = ${owner.id}) AS codes
+        FROM second_factor f WHERE f.user_id = ${owner.id}`,
+    );
+    for (const shown of [secret, recoveryCodes[0], Buffer.from(secret).toString('hex')])
+      expect(rows).not.toContain(shown);
+    clock += STEP;
+    const first = await firstStep(at, owner);
+    expect(first).toMatchObject({ __typename: 'SecondFactorRequiredError', mustEnroll: false });
+    expect(await secondStep(at, first.challenge, codeOf(secret))).toMatchObject({
+      __typename: 'CompleteSignInPayload',
+      userId: globalId('User', owner.id),
+      recoveryCodes: null,
+    });
+    const login = { username: owner.email, password: OWNER_PASSWORD };
+    const rest = await anonymous.rest('POST', '/fetch_api_key', login);
+    expect([rest.status, rest.body.code]).toEqual([403, 'PASSWORD_AUTH_DISABLED']);
+    expect((await attempt(anonymous, 'fetchApiKey', login)).__typename).toBe('PasswordAuthDisabledError');
+    // API keys keep working.
+    expect(await owner.query('{ ownSecondFactor { recoveryCodesLeft isRequired } }')).toEqual({
+      ownSecondFactor: { recoveryCodesLeft: 10, isRequired: false },
+    });
+    expect(await actionsOf(at)).toContain('second_factor_added');
+    expect(await mailsTo(owner)).toContain('an authenticator app was added');
+    expect(await events()).toHaveLength(1);
+  });
+
+  test('is accepted over REST, and the session begins with the second step only', async () => {
+    const at = await place();
+    const { owner } = at;
+    const { secret } = await enrolled(owner);
+    const post = (path: string, form: Record<string, string>) =>
+      send(service.url, {
+        ...{ method: 'POST', path: `/api/v1${path}`, body: new URLSearchParams(form).toString() },
+        headers: { host: owner.host, 'content-type': 'application/x-www-form-urlencoded' },
+      });
+    const first = await post('/sessions', { username: owner.email, password: OWNER_PASSWORD });
+    const { challenge, ...body } = JSON.parse(first.text);
+    expect([first.status, body.code, body.must_enroll]).toEqual([403, 'SECOND_FACTOR_REQUIRED', false]);
+    expect(first.headers['set-cookie']).toBeUndefined();
+    const second = await post('/sessions/second_factor', { challenge, code: codeOf(secret) });
+    expect([second.status, second.headers['set-cookie']?.length]).toEqual([200, 1]);
+    const cookie = second.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const me = await send(service.url, {
+      method: 'GET',
+      path: '/api/v1/users/me',
+      headers: { host: owner.host, cookie },
+    });
+    expect(JSON.parse(me.text).user_id).toBe(owner.id);
+    // The challenge is no session.
+    const skipped = await send(service.url, {
+      ...{
+        method: 'GET',
+        path: '/api/v1/users/me',
+        headers: { host: owner.host, cookie: cookie.replace(/=.*/, `=${challenge}`) },
+      },
+    });
+    expect(skipped.status).toBe(401);
+  });
+
+  test('is removed with a code, and reset by an administrator', async () => {
+    const at = await place();
+    const { owner, administrator, member } = at;
+    const { secret, recoveryCodes } = await enrolled(owner);
+    expect(await attempt(owner, 'beginSecondFactor', {})).toMatchObject({ __typename: 'ConflictError' });
+    expect(await attempt(owner, 'removeSecondFactor', { code: '000000' })).toMatchObject(WRONG);
+    const replaced = await owner.mutate('replaceRecoveryCodes', { code: codeOf(secret) }, 'recoveryCodes');
+    expect(await mailsTo(owner)).toContain('recovery codes of your second factor were replaced');
+    expect(replaced.recoveryCodes).not.toContain(recoveryCodes[0]);
+    clock += STEP;
+    await owner.mutate('removeSecondFactor', { code: codeOf(secret) }, '__typename');
+    expect((await firstStep(at, owner)).__typename).toBe('SignInPayload');
+    await enrolled(member);
+    await enrolled(owner);
+    expect(await attempt(member, 'resetSecondFactor', { userId: globalId('User', owner.id) })).toMatchObject({
+      code: 'UNAUTHORIZED_PRINCIPAL',
+    });
+    expect(await attempt(administrator, 'resetSecondFactor', { userId: globalId('User', owner.id) })).toMatchObject({
+      code: 'UNAUTHORIZED_PRINCIPAL',
+    });
+    expect(await attempt(owner, 'resetSecondFactor', { userId: globalId('User', owner.id) })).toMatchObject({
+      message: 'Remove your own second factor with a code.',
+    });
+    await administrator.mutate('resetSecondFactor', { userId: globalId('User', member.id) }, 'user { id }');
+    expect(await mailsTo(member)).toContain('an administrator removed your second factors');
+    const { db } = service.app;
+    expect(await db.recoveryCode.count({ where: { userId: member.id } })).toBe(0);
+    const args = { org: at.organization.subdomain, user: owner.email };
+    expect(await runCommand(service.app, 'user reset-second-factor', args)).toMatchObject({ user_id: owner.id });
+    expect(await mailsTo(owner)).toContain('the operator of the server removed your second factors');
+    const resets = await db.auditLogEntry.findMany({
+      where: { organizationId: await organizationOf(at), action: 'second_factor_reset' },
+      orderBy: { id: 'asc' },
+    });
+    expect(resets.map(({ actorKind, objectId }) => [actorKind, objectId])).toEqual([
+      ['user', member.id],
+      ['operator', owner.id],
+    ]);
+    const actions = ['recovery_codes_replaced', 'second_factor_removed', 'second_factor_reset'];
+    expect(await actionsOf(at)).toEqual(expect.arrayContaining(actions));
+  });
+
+  test('is not for bots, and is erased with its user', async () => {
+    const { owner, bot, member } = await place();
+    expect(await attempt(bot, 'beginSecondFactor', {})).toMatchObject({ __typename: 'ForbiddenError' });
+    await enrolled(member);
+    await owner.ok('DELETE', `/users/${member.id}`, { actions: { delete_profile: true } });
+    const where = { userId: member.id };
+    const { db } = service.app;
+    expect([await db.secondFactor.count({ where }), await db.recoveryCode.count({ where })]).toEqual([0, 0]);
+  });
+});
+
+describe('attacks', () => {
+  test('a code is accepted once, even in parallel requests, and earlier codes are refused', async () => {
+    const at = await place();
+    const { owner } = at;
+    const { secret } = await enrolled(owner);
+    const code = codeOf(secret);
+    const challenges = await Promise.all(Array.from({ length: 4 }, () => firstStep(at, owner)));
+    const results = await Promise.all(challenges.map(({ challenge }) => secondStep(at, challenge, code)));
+    expect(results.filter(({ __typename }) => __typename === 'CompleteSignInPayload')).toHaveLength(1);
+    expect(results.filter(({ message }) => message === 'Wrong code!')).toHaveLength(3);
+    clock += 10;
+    expect(await signIn(at, owner, codeOf(secret, clock - STEP))).toMatchObject(WRONG);
+    clock += STEP;
+    expect((await signIn(at, owner, codeOf(secret))).__typename).toBe('CompleteSignInPayload');
+    // The code of enrollment is used as well.
+    const { secret: other } = await at.member.mutate('beginSecondFactor', {}, 'secret');
+    await at.member.mutate('confirmSecondFactor', { code: codeOf(other) }, '__typename');
+    expect(await attempt(at.member, 'removeSecondFactor', { code: codeOf(other) })).toMatchObject(WRONG);
+  });
+
+  test('a code is accepted only at its own time', async () => {
+    const at = await place();
+    const { secret } = await enrolled(at.owner);
+    for (const shift of [-3 * STEP, 3 * STEP]) {
+      expect(await signIn(at, at.owner, codeOf(secret, clock + shift))).toMatchObject(WRONG);
+    }
+  });
+
+  test('after five wrong codes, further ones are refused for every challenge, even after the correct password', async () => {
+    const at = await place();
+    const { owner } = at;
+    const { secret, recoveryCodes } = await enrolled(owner);
+    const { challenge } = await firstStep(at, owner);
+    const wrong = Array.from({ length: 20 }, (_, i) => String(i).padStart(6, '0'));
+    const results = await Promise.all(wrong.map((code) => secondStep(at, challenge, code)));
+    const counts = Map.groupBy(results, ({ __typename }: Json) => __typename as string);
+    expect([counts.get('ValidationError')?.length, counts.get('RateLimitHitError')?.length]).toEqual([5, 15]);
+    expect((await signIn(at, owner, codeOf(secret))).__typename).toBe('RateLimitHitError');
+    expect(await attempt(owner, 'removeSecondFactor', { code: codeOf(secret) })).toMatchObject({
+      __typename: 'RateLimitHitError',
+    });
+    await expect.poll(async () => await actionsOf(at)).toContain('sign_in_failed');
+    await expect.poll(async () => await mailsTo(owner)).toContain('wrong codes of your second factor');
+    // Recovery codes have a limit of their own.
+    expect((await signIn(at, owner, recoveryCodes[0] ?? '')).__typename).toBe('CompleteSignInPayload');
+    for (let i = 0; i < 5; i++) expect(await signIn(at, owner, 'aaaaa-aaaaa-aaaaa-aaaaa')).toMatchObject(WRONG);
+    expect((await signIn(at, owner, recoveryCodes[1] ?? '')).__typename).toBe('RateLimitHitError');
+  });
+
+  test('one operation cannot try several codes', async () => {
+    const at = await place();
+    await enrolled(at.owner);
+    const { challenge } = await firstStep(at, at.owner);
+    const tries = ['000001', '000002'].map(
+      (code, i) => `t${i}: completeSignIn(input: { challenge: "${challenge}", code: "${code}" }) { __typename }`,
+    );
+    const { errors = [] } = await at.anonymous.graphql(`mutation { ${tries.join(' ')} }`);
+    expect(errors[0]?.extensions.code).toBe('DOCUMENT_LIMIT_EXCEEDED');
+  });
+
+  test('a challenge works once, for ten minutes, at its own organization, and until the password changes', async () => {
+    const [at, other] = [await place(), await place()];
+    const { owner } = at;
+    const { secret } = await enrolled(owner);
+    const { challenge } = await firstStep(at, owner);
+    expect(await secondStep(other, challenge, codeOf(secret))).toMatchObject(EXPIRED);
+    expect(await secondStep(at, `${challenge.slice(0, -4)}AAAA`, codeOf(secret))).toMatchObject(EXPIRED);
+    expect((await secondStep(at, challenge, codeOf(secret))).__typename).toBe('CompleteSignInPayload');
+    clock += STEP;
+    expect(await secondStep(at, challenge, codeOf(secret))).toMatchObject(EXPIRED);
+    const late = await firstStep(at, owner);
+    clock += 10 * MINUTE;
+    expect(await secondStep(at, late.challenge, codeOf(secret))).toMatchObject(EXPIRED);
+    const stale = await firstStep(at, owner);
+    await owner.ok('PATCH', '/settings', { old_password: OWNER_PASSWORD, new_password: 'quite another good battery' });
+    clock += STEP;
+    expect(await secondStep(at, stale.challenge, codeOf(secret))).toMatchObject(EXPIRED);
+  });
+
+  test('the code and the recovery codes of another person are refused', async () => {
+    const at = await place();
+    const { owner, member } = at;
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 0 });
+    const [, other] = [await enrolled(owner), await enrolled(member)];
+    expect(await signIn(at, owner, codeOf(other.secret))).toMatchObject(WRONG);
+    expect(await signIn(at, owner, other.recoveryCodes[0] ?? '')).toMatchObject(WRONG);
+  });
+
+  test('a recovery code works once, also for parallel requests, and its use is reported', async () => {
+    const at = await place();
+    const { owner } = at;
+    const { recoveryCodes } = await enrolled(owner);
+    const [code = '', another = ''] = recoveryCodes;
+    const challenges = await Promise.all([1, 2, 3].map(() => firstStep(at, owner)));
+    const results = await Promise.all(challenges.map(({ challenge }) => secondStep(at, challenge, code)));
+    expect(results.filter(({ __typename }) => __typename === 'CompleteSignInPayload')).toHaveLength(1);
+    expect((await signIn(at, owner, another.toUpperCase().replaceAll('-', ' '))).__typename).toBe(
+      'CompleteSignInPayload',
+    );
+    expect(await mailsTo(owner)).toContain('8 codes are left');
+    expect((await actionsOf(at)).filter((action) => action === 'recovery_code_used')).toHaveLength(2);
+  });
+
+  test('a session needs the password to add or remove a second factor after ten minutes', async () => {
+    const at = await place();
+    const { owner } = at;
+    const form = new URLSearchParams({ username: owner.email, password: OWNER_PASSWORD }).toString();
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const path = '/api/v1/sessions';
+    const { headers } = await send(service.url, {
+      method: 'POST',
+      path,
+      headers: { host: owner.host, ...type },
+      body: form,
+    });
+    const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    clock += 11 * MINUTE;
+    const query = 'mutation ($input: BeginSecondFactorInput!) { beginSecondFactor(input: $input) { __typename } }';
+    const begin = async (input: Parameters) => {
+      const json = { host: owner.host, cookie, 'content-type': 'application/json' };
+      const body = JSON.stringify({ query, variables: { input } });
+      const { text } = await send(service.url, { method: 'POST', path: '/graphql', headers: json, body });
+      return JSON.parse(text).data.beginSecondFactor.__typename;
+    };
+    expect(await begin({})).toBe('PasswordRequiredError');
+    expect(await begin({ currentPassword: OWNER_PASSWORD })).toBe('BeginSecondFactorPayload');
+  });
+});
+
+describe('an organization', () => {
+  test('can require a second factor by role: people without one add it when they sign in', async () => {
+    const at = await place();
+    const { owner, administrator, member } = at;
+    await owner
+      .ok('POST', '/users', { email: `ada@${owner.host}.example`, password: OWNER_PASSWORD, full_name: 'Ada' })
+      .catch(() => undefined);
+    const refused = await administrator.rest('PATCH', '/realm', { second_factor_required_role: 600 });
+    expect(refused.body.code).toBe('UNAUTHORIZED_PRINCIPAL');
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 100 });
+    expect((await owner.query('{ ownSecondFactor { isRequired } }')).ownSecondFactor.isRequired).toBe(true);
+    expect((await member.query('{ ownSecondFactor { isRequired } }')).ownSecondFactor.isRequired).toBe(false);
+    const login = { username: owner.email, password: OWNER_PASSWORD };
+    expect((await at.anonymous.rest('POST', '/fetch_api_key', login)).body.code).toBe('PASSWORD_AUTH_DISABLED');
+    const first = await firstStep(at, owner);
+    expect(first.mustEnroll).toBe(true);
+    // The step cannot be skipped without an authenticator app.
+    expect((await secondStep(at, first.challenge, '000000')).__typename).toBe('ConflictError');
+    const begun = await attempt(
+      at.anonymous,
+      'beginSecondFactorAtSignIn',
+      { challenge: first.challenge },
+      '... on BeginSecondFactorAtSignInPayload { secret }',
+    );
+    expect(await secondStep(at, first.challenge, '000000')).toMatchObject(WRONG);
+    const done = await secondStep(at, first.challenge, codeOf(begun.secret));
+    expect(done.recoveryCodes).toHaveLength(10);
+    expect(await attempt(at.anonymous, 'beginSecondFactorAtSignIn', { challenge: first.challenge })).toMatchObject({
+      __typename: 'ConflictError',
+    });
+    clock += STEP;
+    expect(await attempt(owner, 'removeSecondFactor', { code: codeOf(begun.secret) })).toMatchObject({
+      __typename: 'ForbiddenError',
+      message: 'Your organization requires a second factor of you.',
+    });
+    expect((await signIn(at, owner, codeOf(begun.secret))).__typename).toBe('CompleteSignInPayload');
+  });
+
+  test('can require it of fewer roles only with the password, and its owners are notified', async () => {
+    const at = await place();
+    const { owner } = at;
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 600 });
+    const { secret } = await owner.mutate(
+      'createApiKey',
+      { name: 'x', scopes: ['READ', 'WRITE', 'ADMINISTRATION'] },
+      'secret',
+    );
+    const key = owner.as(`Basic ${Buffer.from(`${owner.email}:${secret}`).toString('base64')}`);
+    const relaxed = { second_factor_required_role: 100 };
+    expect((await key.rest('PATCH', '/realm', relaxed)).body.code).toBe('PASSWORD_REQUIRED');
+    expect(await mailsTo(owner)).not.toContain('a second factor of fewer people');
+    await key.ok('PATCH', '/realm', { ...relaxed, current_password: OWNER_PASSWORD });
+    expect(await mailsTo(owner)).toContain('a second factor of fewer people');
+    await key.ok('PATCH', '/realm', { second_factor_required_role: 200 });
+  });
+
+  test('refuses a challenge for enrollment once the person has a second factor', async () => {
+    const at = await place();
+    const { owner } = at;
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 600 });
+    const { challenge } = await firstStep(at, owner);
+    const { secret } = await enrolled(owner);
+    expect(await attempt(at.anonymous, 'beginSecondFactorAtSignIn', { challenge })).toMatchObject({
+      __typename: 'ConflictError',
+    });
+    expect(await secondStep(at, challenge, '000000')).toMatchObject(WRONG);
+    expect((await secondStep(at, challenge, codeOf(secret))).__typename).toBe('CompleteSignInPayload');
+  });
+});
+
+describe('a client that opens the browser', () => {
+  test('takes over the sign-in of a person with a second factor for ten minutes, only with its own secret', async () => {
+    const at = await place();
+    const { owner, anonymous } = at;
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 100 });
+    const { secret } = await enrolled(owner);
+    const login = { username: owner.email, password: OWNER_PASSWORD };
+    expect((await anonymous.rest('POST', '/fetch_api_key', login)).body.login_url).toBe('/sign-in/app');
+    const settings = await anonymous.ok('GET', '/server_settings');
+    expect(settings.external_authentication_methods).toEqual([
+      expect.objectContaining({ name: 'browser', login_url: '/sign-in/app' }),
+    ]);
+    const { challenge } = await firstStep(at, owner);
+    const { headers } = await send(service.url, {
+      ...{ method: 'POST', path: '/api/v1/sessions/second_factor' },
+      headers: { host: owner.host, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ challenge, code: codeOf(secret) }).toString(),
+    });
+    const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const query = `mutation ($input: ContinueInAppInput!) { continueInApp(input: $input) { __typename
+      ... on ContinueInAppPayload { url desktopCode } } }`;
+    const proceed = async (kind: string, otp: string, by = cookie): Promise<Json> => {
+      const json = { host: owner.host, cookie: by, 'content-type': 'application/json' };
+      const body = JSON.stringify({ query, variables: { input: { kind, secret: otp } } });
+      return JSON.parse((await send(service.url, { method: 'POST', path: '/graphql', headers: json, body })).text).data
+        .continueInApp;
+    };
+    const otp = randomBytes(32);
+    const url = new URL((await proceed('MOBILE', otp.toString('hex'))).url);
+    const sealed = Buffer.from(url.searchParams.get('otp_encrypted_api_key') ?? '', 'hex');
+    const key = Buffer.from(sealed.map((byte, i) => byte ^ (otp[i] ?? 0))).toString('ascii');
+    expect([key, url.searchParams.get('email')]).toEqual([owner.apiKey, owner.email]);
+    clock += 6 * MINUTE;
+    const bytes = Buffer.from((await proceed('DESKTOP', otp.toString('hex'))).desktopCode, 'hex');
+    const decipher = createDecipheriv('aes-256-gcm', otp, bytes.subarray(0, 12));
+    decipher.setAuthTag(bytes.subarray(-16));
+    const token = decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
+    const open = () =>
+      send(service.url, { method: 'GET', path: `/accounts/login/subdomain/${token}`, headers: { host: owner.host } });
+    const first = await open();
+    expect([first.status, first.headers['set-cookie']?.length, (await open()).status]).toEqual([303, 1, 400]);
+    // The new session has the times of the sign-in, so it cannot be handed over for longer.
+    const sessions = await service.app.db.session.findMany({ where: { userId: owner.id }, orderBy: { id: 'desc' } });
+    const [ofClient, ofBrowser] = sessions.map(({ createdAt, expiresAt }) => ({ createdAt, expiresAt }));
+    expect(ofClient).toEqual(ofBrowser);
+    const next = first.headers['set-cookie']?.[0]?.split(';')[0];
+    expect((await proceed('DESKTOP', otp.toString('hex'), next)).__typename).toBe('ContinueInAppPayload');
+    expect((await proceed('MOBILE', 'no secret')).__typename).toBe('ValidationError');
+    clock += 5 * MINUTE;
+    for (const by of [cookie, next]) {
+      expect((await proceed('MOBILE', otp.toString('hex'), by)).__typename).toBe('PasswordRequiredError');
+    }
+  });
+});
+
+test('secrets are sealed again with a new SECRET_KEY, and removed with a lost one', async () => {
+  await using own = await startInProcess({ now: () => new Date(clock) });
+  const at = await createOrganization({}, { on: own, password: OWNER_PASSWORD });
+  const { recoveryCodes } = await enrolled(at.owner);
+  const { member } = at;
+  const { secret } = await enrolled(member);
+  const { options } = await member.mutate('beginPasskey', { code: codeOf(secret) }, 'options');
+  const response = new Authenticator(`http://${member.host}`).create(options);
+  await member.mutate('addPasskey', { name: 'Phone', response }, '__typename');
+  const { app } = own;
+  const previous = loadSecretKey(app.config);
+  const keys = new KeyVault('another secret of this server, long enough', previous);
+  expect(await reseal({ db: app.db, keys })).toBeGreaterThan(1);
+  const { sealedSecret } = await app.db.secondFactor.findFirstOrThrow({ where: { userId: at.owner.id } });
+  expect([keys.isCurrent(sealedSecret), app.keys.canOpen(sealedSecret)]).toEqual([true, false]);
+  // Recovery codes work without the secret.
+  const code = (form: string) =>
+    attempt(at.anonymous, 'signIn', { username: at.owner.email, password: OWNER_PASSWORD }, CHALLENGE).then(
+      ({ challenge }) => attempt(at.anonymous, 'completeSignIn', { challenge, code: form }),
+    );
+  expect(await code('123456')).toMatchObject(WRONG);
+  expect((await code(recoveryCodes[0] ?? '')).__typename).toBe('CompleteSignInPayload');
+  expect((await renewSealed(app)).second_factors).toBe(2);
+  const { actorKind } = await app.db.auditLogEntry.findFirstOrThrow({ where: { action: 'second_factor_reset' } });
+  expect(actorKind).toBe('operator');
+  expect(await app.db.recoveryCode.count({ where: { userId: at.owner.id } })).toBe(0);
+  // Passkeys are not sealed. Their person keeps the recovery codes.
+  const where = { userId: member.id };
+  expect([await app.db.passkey.count({ where }), await app.db.recoveryCode.count({ where })]).toEqual([1, 10]);
+});
