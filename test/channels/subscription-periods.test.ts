@@ -22,7 +22,9 @@ async function place(options: object = {}) {
     ...options,
   });
   const join = (who: Person = member) =>
-    owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'quay' }], principals: [who.id] });
+    owner.ok('POST', '/users/me/subscriptions', {
+      ...{ subscriptions: [{ name: 'quay' }], principals: [who.id], send_new_subscription_messages: false },
+    });
   const leave = (who: Person = member) =>
     owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['quay'], principals: [who.id] });
   const say = async (content: string): Promise<number> =>

@@ -89,7 +89,7 @@ test.concurrent('repeats events until they are acknowledged, and older ones whil
   expect(await member.poll(id, -1, { dontBlock: true })).toEqual(all);
 });
 
-test.concurrent('hears heartbeats in silence whose ids rise and are acknowledged like any event', async () => {
+test.concurrent('receives heartbeats if there are no events, with ascending ids that can be acknowledged like others', async () => {
   const { member } = await createOrganization();
   const { id, lastEventId } = await newQueue(member);
   const [first] = await member.poll(id, lastEventId);
@@ -347,7 +347,7 @@ test('closes streams within seconds when the API key that opened them is changed
   expect({ status, code: body.code }).toEqual({ status: 401, code: 'INVALID_API_KEY' });
 });
 
-test('keeps queues and positions over a stop, and tells clients to reconnect', async () => {
+test('keeps queues and positions over a restart, and ends the connections of clients', async () => {
   await using server = await startServer();
   const { member } = await createOrganization({}, { on: server });
   const queue = await newQueue(member);
@@ -372,7 +372,7 @@ test('keeps queues and positions over a stop, and tells clients to reconnect', a
   expect(['before', 'after']).toContain(heard[0].drafts[0].content);
 });
 
-test('tells every queue that takes it that the service has started', async () => {
+test('sends an event that the service has started to every queue with this event type', async () => {
   await using server = await startServer();
   const { member, guest, owner } = await createOrganization({}, { on: server });
   const unconcerned = await createOrganization({}, { on: server });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sweep } from '../../src/events/retention.ts';
+import { decideNotifications } from '../../src/messages/notifications/decision-worker.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person } from '../helpers/person.ts';
 import { createOrganization } from '../helpers/server.ts';
@@ -17,13 +18,18 @@ const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 const pruned = async (organizationId: number) =>
   Number((await service.app.db.eventCounter.findUniqueOrThrow({ where: { organizationId } })).prunedThrough);
+const decideAndSweep = async () => {
+  // Undecided events are kept for a day.
+  await decideNotifications(service.app);
+  await sweep(service.app);
+};
 
 // The tests change a shared clock, so they run one after another.
 
 test('prunes no events younger than ten minutes, even if no queue needs them', async () => {
   const { organization, member } = await createOrganization({}, { on: service });
   await saveDraft(member, 'young');
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await pruned(organization.id)).toBe(0);
 });
 
@@ -38,16 +44,53 @@ test('prunes below the lowest position of live queues, and reports that to a que
   await member.poll(quick, two.id, { dontBlock: true });
   await service.app.queues.flush();
   clock += 11 * MINUTE;
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await pruned(organization.id)).toBe(one.id);
   expect(await member.poll(slow, one.id, { dontBlock: true })).toMatchObject([{ drafts: [{ content: 'two' }] }]);
   // Events above the maximum age are pruned even if a queue has not read them. Only a node that has them in memory can still
   // deliver them.
   clock += 9 * 24 * 60 * MINUTE;
   await service.app.queues.flush();
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await pruned(organization.id)).toBe(two.id);
   expect(await service.app.db.event.count({ where: { organizationId: organization.id } })).toBe(0);
+});
+
+test('keeps events from which no notification was decided yet, for a day', async () => {
+  const { organization, member } = await createOrganization({}, { on: service });
+  await saveDraft(member, 'undecided');
+  // No notifications of suspended organizations are decided.
+  await service.app.db.$executeRaw`UPDATE realm SET deactivated_at = now() WHERE id = ${organization.id}`;
+  await service.app.db.$executeRaw`UPDATE notification_progress SET through_id = 0 WHERE realm_id = ${organization.id}`;
+  clock += 11 * MINUTE;
+  await sweep(service.app);
+  expect(await pruned(organization.id)).toBe(0);
+  clock += 24 * 60 * MINUTE;
+  await sweep(service.app);
+  expect(await pruned(organization.id)).toBeGreaterThan(0);
+});
+
+test('keeps events that the reader of links has not read yet, for a day, in organizations that show previews', async () => {
+  const { organization, owner, member } = await createOrganization({}, { on: service });
+  await owner.ok('PATCH', '/realm', { inline_url_embed_preview: true });
+  await saveDraft(member, 'unread');
+  await service.previewing.run();
+  await decideNotifications(service.app);
+  const { db } = service.app;
+  // The log of a suspended organization is not read.
+  await db.$executeRaw`UPDATE realm SET deactivated_at = now() WHERE id = ${organization.id}`;
+  await db.$executeRaw`
+    UPDATE notification_progress n SET through_id = c.last_id FROM event_counter c
+    WHERE n.realm_id = ${organization.id} AND c.realm_id = n.realm_id`;
+  expect(
+    await db.$executeRaw`UPDATE link_preview_progress SET through_id = 0 WHERE realm_id = ${organization.id}`,
+  ).toBe(1);
+  clock += 11 * MINUTE;
+  await sweep(service.app);
+  expect(await pruned(organization.id)).toBe(0);
+  clock += 24 * 60 * MINUTE;
+  await sweep(service.app);
+  expect(await pruned(organization.id)).toBeGreaterThan(0);
 });
 
 test('deletes role changes with their events, and keeps those that a queue still needs', async () => {
@@ -60,10 +103,10 @@ test('deletes role changes with their events, and keeps those that a queue still
   await owner.ok('PATCH', `/users/${guest.id}`, { role: 400 });
   clock += 11 * MINUTE;
   await service.app.queues.flush();
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await changes()).toBe(1);
   await member.ok('DELETE', '/events', { queue_id });
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await changes()).toBe(0);
 });
 
@@ -75,10 +118,10 @@ test('ends a queue that was not read during its lifetime, and keeps its tombston
   clock += 9 * MINUTE;
   expect(await reasonOf()).toBeUndefined();
   clock += 20 * MINUTE;
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await reasonOf()).toBe('expired');
   clock += 31 * 24 * 60 * MINUTE;
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await reasonOf()).toBe('unknown');
 });
 
@@ -96,7 +139,7 @@ test('keeps a reply under an idempotency key as long as the longest idle queue',
       where: { organizationId: organization.id },
       data: { createdAt },
     });
-    await sweep(service.app);
+    await decideAndSweep();
   };
   clock += 7 * DAY - MINUTE;
   await age(7 * DAY);
@@ -129,6 +172,22 @@ test('resumes an interrupted sweep, although the organization has no events sinc
   await expect(sweep(service.app)).rejects.toThrow('tripped');
   await database.runScript('DROP FUNCTION trip CASCADE; DROP SEQUENCE deleted');
   expect(await left()).toBeGreaterThan(5_000);
-  await sweep(service.app);
+  await decideAndSweep();
   expect(await left()).toBe(0);
+});
+
+test('prunes the log beside rows of an organization that has moved and whose rows cannot be changed', async () => {
+  const { organization, member } = await createOrganization({}, { on: service });
+  const { organization: gone } = await createOrganization({}, { on: service });
+  await saveDraft(member, 'old');
+  clock += 10 * 24 * 60 * MINUTE;
+  await service.app.db.$transaction([
+    service.app.db.$executeRaw`SET LOCAL session_replication_role = replica`,
+    service.app.db.$executeRaw`DELETE FROM realm WHERE id = ${gone.id}`,
+    service.app.db.$executeRaw`UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${gone.id}`,
+  ]);
+  const before = await pruned(gone.id);
+  await decideAndSweep();
+  expect(await pruned(organization.id)).toBeGreaterThan(0);
+  expect(await pruned(gone.id)).toBe(before);
 });

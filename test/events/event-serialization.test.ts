@@ -16,7 +16,7 @@ defineEvent('test_said_for_once', undefined, (text: string) => ({ text }), { per
 
 const storedAs = (id: number, { type, payload }: Pick<StoredEvent, 'type' | 'payload'>, bytes = 100): StoredEvent => ({
   ...{ id, type, op: null, payload, audience: noRecipients(), width: 1, ephemeral: false },
-  ...{ createdAt: new Date(), bytes },
+  ...{ createdAt: new Date(), actorId: null, bytes },
 });
 
 const eventOf = (id: number, text: string): StoredEvent =>

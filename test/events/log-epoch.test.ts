@@ -217,7 +217,7 @@ describe.skipIf(DATABASE_URL === undefined)('on PostgreSQL', () => {
     }
   });
 
-  test('a log that is shorter than a node has read starts a new epoch, whoever reads it', async () => {
+  test('a log that is shorter than a node has read starts a new epoch, regardless of which node reads it', async () => {
     const { member, organization, streams } = await somebody();
     const lastId = streams[0]?.lastId ?? 0;
     const count = begun();

@@ -118,7 +118,9 @@ const WORDS = (
 ).split(' ');
 
 type Draw = GeneratorValue;
-const upTo = (g: Draw, max: number) => g(fc.nat, { max });
+/** Generators of numbers, by the maximum. A generator searches for calls of the same function by comparing their arguments. */
+const numbersUpTo = Array.from({ length: 1_000 }, (_, max) => () => fc.nat({ max }));
+const upTo = (g: Draw, max: number) => g(numbersUpTo[max] ?? (() => fc.nat({ max })));
 const pick = <T>(g: Draw, list: readonly T[]): T => list[upTo(g, list.length - 1)] as T;
 const many = <T>(g: Draw, min: number, max: number, make: () => T): T[] =>
   Array.from({ length: min + upTo(g, max - min) }, make);

@@ -25,6 +25,7 @@ describe('renders as documented', () => {
     hasLink: false,
     hasImage: false,
     hasAttachment: false,
+    attachmentIds: [],
   };
   const rows = Map.groupBy<string, Golden>([...GOLDEN, REPORT], ({ row }) => row);
 
@@ -55,7 +56,7 @@ describe('renders as documented', () => {
 
   test('a message shows at most 24 images', () => {
     const images = (count: number) => Array.from({ length: count }, (_, i) => `[a](https://u.org/${i}.png)`).join(' ');
-    const options = { imagePreviews: true };
+    const options = { imageAddress: (url: string) => url };
     expect(htmlOf(images(24), options).match(/<img/g)).toHaveLength(24);
     expect(render(images(25), options)).toEqual({ ...render(images(25)), hasImage: false });
   });
@@ -210,7 +211,7 @@ describe('no source text becomes markup of its own', () => {
 describe('hostile texts render within limits', () => {
   // The time limit is far above the usual time. A parser that reads characters repeatedly would take minutes.
   test.each(Object.entries(PATHOLOGICAL))('%s', (_, source) => {
-    const options = { translateEmoticons: true, imagePreviews: true, defaultCodeLanguage: 'python' };
+    const options = { translateEmoticons: true, imageAddress: (url: string) => url, defaultCodeLanguage: 'python' };
     let html = '';
     const ms = cpuMsOf(() => {
       html = render(source, options).html;
@@ -221,7 +222,7 @@ describe('hostile texts render within limits', () => {
 
   // A parser that reads characters repeatedly would take a thousand times as long for these 10,000 characters as for words.
   test.each(Object.entries(REPEATED))('not much slower than words: %s', (_, texts) => {
-    const options = { translateEmoticons: true, imagePreviews: true };
+    const options = { translateEmoticons: true, imageAddress: (url: string) => url };
     const fastest = (source: string, tries: number) =>
       Math.min(...Array.from({ length: tries }, () => cpuMsOf(() => void render(source, options))));
     const words = 'See the report at https://u.org/a. '.padEnd(10_000, 'Some words of a long text, ');

@@ -8,7 +8,10 @@ import { aroundStatements } from '../helpers/statements.ts';
 import { channelOf, messagesIn } from '../helpers/talk.ts';
 
 let server: InProcess;
-/** Number of messages that start a topic and whose preparation has ended. Counts the last statement of the preparation. */
+/**
+ * Number of messages that would start a topic and are ready to be written. Counts the last query that the service makes before
+ * it writes such a message.
+ */
 let beginnings = 0;
 beforeAll(async () => {
   server = await shareInProcess({ counts: true });

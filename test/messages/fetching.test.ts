@@ -63,7 +63,7 @@ async function furnish(): Promise<World> {
   const { general, other, web, hidden, guarded, loud } = channels;
   const early = await say(moderator, guarded, 'secrets', 'hello before');
   await owner.ok('POST', '/users/me/subscriptions', {
-    ...{ subscriptions: [{ name: 'guarded' }], principals: [member.id] },
+    ...{ subscriptions: [{ name: 'guarded' }], principals: [member.id], send_new_subscription_messages: false },
   });
   await member.ok('POST', '/users/me/subscriptions/properties', {
     subscription_data: [{ stream_id: loud, property: 'is_muted', value: true }],

@@ -17,15 +17,21 @@ const OF_CHANNEL = `${OF_PLACE} unmutedUnreadCount`;
 
 const onAll = (selection: string) => `__typename position ... on UnreadEvent { ${selection} }`;
 
-/** Selects only fields that are filled in for each reader. */
+/**
+ * Selects only fields of the unread counts for which the service executes the operation once, and inserts the values of each
+ * reader into the result.
+ */
 const FILLED = onAll(`unreadChange { counts { ${COUNTS} } subscriptions { ${OF_CHANNEL} } topics { ${OF_TOPIC} }
   conversations { ${OF_PLACE} } }`);
 
-/** Also selects fields for which the operation is executed for each reader. */
+/** Also selects fields for which the service must execute the operation again for each reader. */
 const EXECUTED = onAll(`unreadChange { counts { ${COUNTS} } subscriptions { ${OF_CHANNEL} isMuted }
   topics { ${OF_TOPIC} } conversations { ${OF_PLACE} participants { id } } }`);
 
-/** A reader with two subscriptions, and the entities that a client has stored from the events of the first. */
+/**
+ * A reader with a subscription for each of the selections `FILLED` and `EXECUTED`, and the entities that a client has stored
+ * from the events of the first one.
+ */
 interface Reader {
   readonly person: Person;
   readonly filled: EventStream;

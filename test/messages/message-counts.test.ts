@@ -40,7 +40,7 @@ test('lists of messages count what the viewer can read, whatever page they read'
   for (const topic of ['Lunch', 'dinner']) await say(owner, open, topic);
   for (const topic of ['lunch', 'lunch']) await say(owner, guarded, topic);
   await owner.ok('POST', '/users/me/subscriptions', {
-    ...{ subscriptions: [{ name: 'guarded' }], principals: [late.id] },
+    ...{ subscriptions: [{ name: 'guarded' }], principals: [late.id], send_new_subscription_messages: false },
   });
   await say(owner, guarded, 'lunch');
   await member.ok('POST', '/messages/flags', { messages: [starred], op: 'add', flag: 'starred' });

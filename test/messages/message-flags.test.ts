@@ -858,7 +858,7 @@ describe('read state', () => {
     return ids.filter((id) => own.get(id)?.read === true);
   };
 
-  test('is the set of what was read, wherever the marks are', async () => {
+  test('equals the set of messages that were marked as read, for any read marks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 10, maxLength: 16, size: 'max' }), async (operations) => {
         const of = await reader();

@@ -21,22 +21,23 @@ test.each([
   [['ann', 'bo'], ['me', 'ann', 'bo'], true],
   [['ann', 'ann'], ['me', 'ann'], true],
 ])('the page lists a message under %j if its participants are %j: %s', (directWith, participantIds, isListed) => {
-  const message = { channel: null, topicName: '', participants: participantIds.map((id) => ({ id })) };
+  const message = { channelId: null, topicName: '', participantIds, flags: undefined };
   expect(belongsTo({ directWith }, message, 'me')).toBe(isListed);
-  expect(belongsTo({ directWith }, { ...message, channel: { id: 'c' } }, 'me')).toBe(false);
+  expect(belongsTo({ directWith }, { ...message, channelId: 'c' }, 'me')).toBe(false);
   // A message of a channel that the viewer cannot see.
-  expect(belongsTo({ directWith }, { ...message, participants: [] }, 'me')).toBe(false);
+  expect(belongsTo({ directWith }, { ...message, participantIds: [] }, 'me')).toBe(false);
 });
 
 test('the page lists a message by the flags that it knows', () => {
-  const message = { channel: { id: 'c' }, topicName: 'lunch', flags: ['TOPIC_WILDCARD_MENTIONED', 'STARRED'] } as const;
+  const flags = ['TOPIC_WILDCARD_MENTIONED', 'STARRED'] as const;
+  const message = { channelId: 'c', topicName: 'lunch', participantIds: [], flags };
   const isIn = (narrow: MessageNarrowInput, of: Placed = message) => belongsTo(narrow, of, 'me');
   expect(isIn({ is: ['STARRED', 'MENTIONED'] })).toBe(true);
   expect(isIn({ channel: { id: 'c' }, topicNamed: 'LUNCH', is: ['STARRED'] })).toBe(true);
   expect(isIn({ is: ['STARRED', 'ALERTED'] })).toBe(false);
   expect(isIn({ is: ['STARRED', 'FOLLOWED'] })).toBe(undefined);
   expect(isIn({ is: ['DIRECT', 'FOLLOWED'] })).toBe(false);
-  expect(isIn({ is: ['STARRED'] }, { channel: null, topicName: '' })).toBe(undefined);
+  expect(isIn({ is: ['STARRED'] }, { ...message, channelId: null, topicName: '', flags: undefined })).toBe(undefined);
   expect(isIn({ channel: { name: 'general' }, topicNamed: 'dinner' })).toBe(false);
   expect(isIn({ channel: { name: 'general' } })).toBe(undefined);
   expect(isIn({ search: 'lunch', channel: { id: 'd' } })).toBe(false);

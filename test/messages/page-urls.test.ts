@@ -125,8 +125,8 @@ const [PLACE, TOPIC] = [
 /** All forms of fragments that the page knows, each with the route that it opens. */
 const FORMS: Readonly<Record<string, Json>> = {
   inbox: { name: 'inbox' },
-  recent: { name: 'inbox' },
-  recent_topics: { name: 'inbox' },
+  recent: { name: 'recent' },
+  recent_topics: { name: 'recent' },
   feed: { name: 'view', view: 'all' },
   all_messages: { name: 'view', view: 'all' },
   drafts: { name: 'writing', list: 'drafts' },

@@ -32,7 +32,9 @@ beforeAll(async () => {
   secret = await post(owner, guarded, 'old topic', `the ${WORD} secret`);
   await owner.ok('PATCH', `/messages/${secret}`, { content: `the ${WORD} secret, edited` });
   await member.ok('POST', `/messages/${secret}/reactions`, { emoji_name: 'octopus' });
-  await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals: [late.id] });
+  await owner.ok('POST', '/users/me/subscriptions', {
+    ...{ subscriptions: [{ name: 'guarded' }], principals: [late.id], send_new_subscription_messages: false },
+  });
 });
 
 /** Functions with which a user acts on the message with the given id, by description. */
@@ -69,7 +71,7 @@ const ACTS: Readonly<Record<string, (who: Person, id: number) => Promise<{ statu
 
 const NOTHING = 2_000_000_000;
 const without = ({ status, body }: { status: number; body: Json }, id: number) =>
-  `${status} ${JSON.stringify(body)}`.replaceAll(String(id), '<id>');
+  `${status} ${JSON.stringify(body).replaceAll(String(id), '<id>')}`;
 
 describe('a message sent before a user joined', () => {
   test.for(Object.entries(ACTS))('does not exist for %s', async ([name, act]) => {
@@ -184,7 +186,9 @@ test('messages of several channels in one query equal those of each channel, pag
   await owner.ok('PATCH', `/messages/${movedIn}`, { stream_id: guarded, propagate_mode: 'change_one' });
   await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['guarded'], principals: [late.id] });
   await post(owner, guarded, 'topic 1', 'not for who left');
-  await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals: [late.id] });
+  await owner.ok('POST', '/users/me/subscriptions', {
+    ...{ subscriptions: [{ name: 'guarded' }], principals: [late.id], send_new_subscription_messages: false },
+  });
   await post(owner, guarded, 'topic 1', 'for who is back');
   const contents = ({ nodes }: Json): string[] => nodes.map(({ content }: Json) => content);
   for (const who of [owner, member, late]) {

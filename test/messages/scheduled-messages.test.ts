@@ -470,7 +470,9 @@ describe('delivery', () => {
     });
     await owner.ok('PATCH', `/streams/${general}`, { can_send_message_group: { new: administrators } });
     const heard = await guest.receiving({ apply_markdown: true });
-    await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }], principals: [guest.id] });
+    await owner.ok('POST', '/users/me/subscriptions', {
+      ...{ subscriptions: [{ name: 'general' }], principals: [guest.id], send_new_subscription_messages: false },
+    });
     await owner.ok('PATCH', `/users/${member.id}`, { role: 200 });
     await schedule(member, { ...inSeconds(10), to: general, content: `@**|${guest.id}**` });
     await schedule(owner, { ...inSeconds(10), to: general, content: `@**|${guest.id}**` });

@@ -118,7 +118,7 @@ test.each([
   expect(await walk(large.member, word, size, false)).toEqual(all);
 });
 
-test('a page around a message has what is found on either side, from the next one on', async () => {
+test('a page around a message contains the nearest matches on either side', async () => {
   const all = expected('frequent');
   // The anchors are at both ends of index buckets, in the gap between the halves, and at matching messages.
   const ids = messages.map(({ id }) => id);

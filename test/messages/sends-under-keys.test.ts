@@ -96,7 +96,7 @@ test.for(CASES)('%s: a repetition gets the first reply if the message %s', async
   expect(await count({ where: { organizationId: at.organization.id } })).toBe(before);
 });
 
-test.for(ways)('%s: facts are stored, and deleted with their user', async ([, sayUnder]) => {
+test.for(ways)('%s: the data of the change is stored, and deleted with its user', async ([, sayUnder]) => {
   const { owner, member, organization, to } = await scene();
   await member.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
   const key = randomUUID();
@@ -106,8 +106,8 @@ test.for(ways)('%s: facts are stored, and deleted with their user', async ([, sa
     orderBy: { id: 'desc' },
     take: 1,
   });
-  const facts = { id: await newestOf(organization), position: Number(policy?.id), newPolicy: 3 };
-  expect(await recordOf(key)).toMatchObject({ result: facts });
+  const storedData = { id: await newestOf(organization), position: Number(policy?.id), newPolicy: 3 };
+  expect(await recordOf(key)).toMatchObject({ result: storedData });
   await owner.ok('DELETE', `/users/${member.id}`, { actions: { delete_profile: true } });
   expect(await recordOf(key)).toBeNull();
 });
@@ -246,14 +246,17 @@ describe('with nodes of the previous version', () => {
     },
   };
 
-  test.for(Object.entries(DRAFTS))('%s: they render replies from facts', async ([, { draft, again, withPolicy }]) => {
-    const { owner, organization, to } = await scene();
-    for (const expected of [withPolicy, again]) {
-      const key = randomUUID();
-      const given = await givenFor(owner, to, 'new', key);
-      const repeated = await sendAsBefore(organization, { ...given, policy: undefined }, { key, reply: draft });
-      const reply = repeated && (JSON.parse(repeated.reply) as Json);
-      expect(reply).toEqual(expected((await recordOf(key))?.result as Json));
-    }
-  });
+  test.for(Object.entries(DRAFTS))(
+    '%s: they render replies from stored data',
+    async ([, { draft, again, withPolicy }]) => {
+      const { owner, organization, to } = await scene();
+      for (const expected of [withPolicy, again]) {
+        const key = randomUUID();
+        const given = await givenFor(owner, to, 'new', key);
+        const repeated = await sendAsBefore(organization, { ...given, policy: undefined }, { key, reply: draft });
+        const reply = repeated && (JSON.parse(repeated.reply) as Json);
+        expect(reply).toEqual(expected((await recordOf(key))?.result as Json));
+      }
+    },
+  );
 });

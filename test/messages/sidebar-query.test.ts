@@ -119,15 +119,22 @@ describe('the first screen of a large organisation', () => {
     await fillOrganization(run, {
       ...{ organizationId: large.organization.id, readerId: large.member.id, senderId: large.owner.id },
     });
-    const statements = async (person: Person): Promise<string[]> => {
-      const runs: string[][] = [];
-      for (let i = 0; i < 3; i++) runs.push(await service.queriesOf(() => person.query(FIRST_SCREEN)));
-      return runs.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    // The first run can include statements for messages that are still being delivered, and concurrent loaders can share a
+    // statement. So the smaller number of several runs counts, and runs end when the number is small enough.
+    let screen: Json;
+    const statements = async (person: Person, enough: number): Promise<string[]> => {
+      let fewest: string[] | undefined;
+      for (let i = 0; i < 3 && (fewest === undefined || fewest.length > enough); i++) {
+        const made = await service.queriesOf(async () => {
+          screen = (await person.query(FIRST_SCREEN)).registerEventQueue.query;
+        });
+        if (fewest === undefined || made.length < fewest.length) fewest = made;
+      }
+      return fewest ?? [];
     };
-    const few = await statements(small.member);
-    const many = await statements(large.member);
+    const few = await statements(small.member, 0);
+    const many = await statements(large.member, few.length + 4);
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length + 4);
-    const { query: screen } = (await large.member.query(FIRST_SCREEN)).registerEventQueue;
     const { unreadCounts } = screen.viewer;
     expect(unreadCounts.total).toBeGreaterThanOrEqual(LARGE.messages);
     expect(screen.subscriptions.nodes).toHaveLength(LARGE.channels);

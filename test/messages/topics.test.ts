@@ -691,7 +691,7 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
 });
 
 describe('message statistics of a channel', () => {
-  const factsOf = async (person: Person, channel: number) => {
+  const activityOf = async (person: Person, channel: number) => {
     const { stream } = await person.ok('GET', `/streams/${channel}`);
     return [stream.first_message_id, stream.is_recently_active, stream.stream_weekly_traffic];
   };
@@ -707,18 +707,19 @@ describe('message statistics of a channel', () => {
       await create(member, 'quiet'),
       await create(member, 'silent'),
     ];
-    for (const channel of [busy, quiet, silent]) expect(await factsOf(moderator, channel)).toEqual([null, true, null]);
+    for (const channel of [busy, quiet, silent])
+      expect(await activityOf(moderator, channel)).toEqual([null, true, null]);
 
     on(1);
     const first = await send(member, quiet, 'topic');
     await send(member, quiet, 'topic');
     await fill(member, organization.id, busy, [300, 1, 6]);
     on(6.9);
-    expect(await factsOf(moderator, quiet)).toEqual([first, true, null]);
+    expect(await activityOf(moderator, quiet)).toEqual([first, true, null]);
     on(8);
-    expect(await factsOf(moderator, quiet)).toEqual([first, true, 1]);
-    expect(await factsOf(moderator, silent)).toEqual([null, true, 0]);
-    expect(await factsOf(moderator, busy)).toEqual([first + 2, true, 260]);
+    expect(await activityOf(moderator, quiet)).toEqual([first, true, 1]);
+    expect(await activityOf(moderator, silent)).toEqual([null, true, 0]);
+    expect(await activityOf(moderator, busy)).toEqual([first + 2, true, 260]);
 
     // The messages of the first week are older than the period for which traffic is counted. In the busy channel, only a part
     // of the later messages is counted.
@@ -726,16 +727,16 @@ describe('message statistics of a channel', () => {
     await fill(member, organization.id, quiet, [43, 27, 28]);
     await fill(member, organization.id, busy, [1500, 28, 40]);
     on(40);
-    expect(await factsOf(moderator, quiet)).toEqual([first, true, 10]);
-    const [, , traffic] = await factsOf(moderator, busy);
+    expect(await activityOf(moderator, quiet)).toEqual([first, true, 10]);
+    const [, , traffic] = await activityOf(moderator, busy);
     expect(traffic).toBeGreaterThanOrEqual(740);
     expect(traffic).toBeLessThanOrEqual(760);
 
     on(200);
-    expect(await factsOf(moderator, quiet)).toEqual([first, true, 0]);
-    expect(await factsOf(moderator, silent)).toEqual([null, false, 0]);
+    expect(await activityOf(moderator, quiet)).toEqual([first, true, 0]);
+    expect(await activityOf(moderator, silent)).toEqual([null, false, 0]);
     on(221);
-    expect(await factsOf(moderator, quiet)).toEqual([first, false, 0]);
+    expect(await activityOf(moderator, quiet)).toEqual([first, false, 0]);
 
     // Expected values of these fields, wherever the channel is returned.
     const wanted = { first_message_id: first, is_recently_active: false, stream_weekly_traffic: 0 };

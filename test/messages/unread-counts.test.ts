@@ -35,7 +35,7 @@ async function place(): Promise<Place> {
   return { org, organizationId: org.organization.id, readers, channels };
 }
 
-/** Inserts many messages in one statement. There are more of them than messages between two stored counts. */
+/** Inserts many messages in one statement, without events. */
 async function sendMany(
   { organizationId, channels }: Place,
   by: Person,
