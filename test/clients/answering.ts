@@ -59,7 +59,7 @@ const nodesOf = ({ nodes }: Json): Json[] => nodes.filter((node: Json) => node !
 
 const counts = ({ unreadCount, unreadMentionCount }: Json) => [unreadCount, unreadMentionCount];
 
-/** Returns what a sidebar shows: numbers of unread messages and mentions, by the names of channels, topics and people. */
+/** Returns the numbers of unread messages and mentions that a sidebar shows, by the names of channels, topics and people. */
 function badgesIn({ viewer, subscriptions, directConversations }: Json): Json {
   const { id: _, __typename: __, ...totals } = viewer.unreadCounts;
   const channels = nodesOf(subscriptions).map((one) => {

@@ -210,7 +210,7 @@ describe('clients with a cache', () => {
     await member.ok('DELETE', `/messages/${lunch}`);
     await shows([0, 0], { deck: [0, 0], lunch: [0, 0] });
     expect(await program.requests()).toBe(requests);
-    // The event of all messages lists no topics, so the client reads its data again.
+    // The event that all messages were marked as read lists no topics, so the client reads its data again.
     await say(member, channelId, 'deck', 'third');
     await shows([1, 0], { deck: [1, 0] });
     await owner.ok('POST', '/mark_all_as_read');
@@ -236,7 +236,7 @@ describe('clients with a cache', () => {
     await showing(program.screen, { ...moved, messages: [{ content: 'first' }, { content: 'second' }] });
     await say(member, other, 'cabin', 'third');
     await showing(program.screen, { ...moved, messages: [{}, {}, { content: 'third' }] });
-    // Messages that return to a topic that the client has shown are in it again.
+    // If messages return to a topic that the client has shown, it shows them there again.
     await change({ topic: 'deck', stream_id: channelId });
     await showing(program.screen, { id: shown, name: 'deck', messages: [{}, {}, { content: 'third' }] });
   });

@@ -8,10 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../helpers/control.ts';
 import type { Json } from '../helpers/http.ts';
+import type { HttpServer } from '../helpers/http-server.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { createOrganization, type Organization, OWNER_PASSWORD, serverOf } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
-import { type RenamingProxy, startRenamingProxy } from './renaming-proxy.ts';
+import { startRenamingProxy } from './renaming-proxy.ts';
 
 // Tests every method of the published JavaScript client, unmodified, against the service. A proxy translates the names that
 // differ between that client and this service.
@@ -31,7 +32,7 @@ interface World extends Organization {
   readonly general: number;
 }
 
-let proxy: RenamingProxy;
+let proxy: HttpServer;
 let world: World;
 
 beforeAll(async () => {

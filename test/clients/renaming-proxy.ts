@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { Json } from '../helpers/http.ts';
+import { type HttpServer, startHttpServer } from '../helpers/http-server.ts';
 
 /** Pairs of names for the same field: in published clients, and in this service. Only names that contain a brand differ. */
 const NAMES: readonly (readonly [theirs: string, ours: string])[] = [
@@ -82,30 +82,15 @@ const toTheirs = new Renamer(
   [EMOJI[1], EMOJI[0]],
 );
 
-/** A proxy to an organization, for clients that use the names of published clients. */
-export interface RenamingProxy extends AsyncDisposable {
-  readonly url: string;
-}
-
 /**
  * Starts a proxy that translates names in requests and responses. Paths, statuses and other values stay unchanged.
  *
  * @param place Address of the service. `host` is the Host header of the organization.
  */
-export async function startRenamingProxy(place: { url: string; host: string }): Promise<RenamingProxy> {
-  const server = createServer((incoming, outgoing) => {
+export function startRenamingProxy(place: { url: string; host: string }): Promise<HttpServer> {
+  return startHttpServer((incoming, outgoing) => {
     forward(place, incoming, outgoing).catch((error: unknown) => outgoing.destroy(error as Error));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }
 
 async function forward(place: { url: string; host: string }, incoming: IncomingMessage, outgoing: ServerResponse) {

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
-import { channelLink, demoChat, newName, open, sidebarOf } from '../helpers/web.ts';
+import { channelLink, chooseOption, demoChat, newName, open, optionNames, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
@@ -14,10 +15,11 @@ describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, () => {
     await iris.page.getByRole('button', { name: 'Create a channel' }).click();
     const form = iris.page.getByRole('dialog', { name: 'Create a channel' });
     await form.getByRole('textbox', { name: 'Name' }).fill(boats);
-    await form
-      .getByRole('combobox', { name: 'Visibility' })
-      .selectOption({ label: 'Private: new subscribers see the full history' });
-    await form.getByRole('combobox', { name: 'Folder' }).selectOption('Work');
+    await chooseOption(
+      form.getByRole('combobox', { name: 'Visibility' }),
+      'Private: new subscribers see the full history',
+    );
+    await chooseOption(form.getByRole('combobox', { name: 'Folder' }), 'Work');
     await choose(form.page(), 'Subscribers besides you', 'Bela Novak');
     await form.getByRole('button', { name: 'Create' }).click();
     for (const { page } of [iris, bela]) {
@@ -28,7 +30,7 @@ describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, () => {
     await iris.page.getByRole('textbox', { name: `Message #${boats}` }).waitFor();
     const settings = await openSettings(iris.page);
     await settings.getByRole('button', { name: 'Permissions' }).click();
-    await settings.getByRole('combobox', { name: 'Send messages' }).selectOption('Moderators');
+    await chooseOption(settings.getByRole('combobox', { name: 'Send messages' }), 'Moderators');
     await open(bela.page, boats);
     const composer = bela.page.getByRole('form', { name: 'Write a message' });
     await composer.waitFor();
@@ -46,6 +48,42 @@ describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, () => {
     await settings.getByRole('button', { name: /^Yes, archive/ }).click();
     for (const { page } of [iris, bela]) await expect.poll(() => channelLink(page, boats).count()).toBe(0);
     expect([...iris.problems, ...bela.problems]).toEqual([]);
+  });
+
+  test('a new public channel is announced if its creator chooses so', async () => {
+    await using iris = await chat.enter('owner');
+    const { stream_id: general } = await iris.person.ok('GET', '/get_stream_id', { stream: 'general' });
+    const announceIn = (id: number) => iris.person.ok('PATCH', '/realm', { new_stream_announcements_stream_id: id });
+    const form = iris.page.getByRole('dialog', { name: 'Create a channel' });
+    const announce = form.getByRole('checkbox', { name: 'Announce the channel in #general' });
+    await announceIn(-1);
+    await browse(iris.page);
+    await iris.page.getByRole('button', { name: 'Create a channel' }).click();
+    await form.getByRole('textbox', { name: 'Name' }).waitFor();
+    expect(await announce.count()).toBe(0);
+    await announceIn(general);
+    await announce.waitFor();
+    const choosePrivacy = (name: string) => chooseOption(form.getByRole('combobox', { name: 'Visibility' }), name);
+    await choosePrivacy('Private: new subscribers see only messages sent after they join');
+    await announce.waitFor({ state: 'detached' });
+    await choosePrivacy('Public: all users except guests can find and join it');
+    expect(await announce.isChecked()).toBe(false);
+    const [quays, piers] = [newName('quays'), newName('piers')];
+    await form.getByRole('textbox', { name: 'Name' }).fill(quays);
+    await form.getByRole('button', { name: 'Create' }).click();
+    await iris.page.getByRole('heading', { level: 1, name: quays }).waitFor();
+    await browse(iris.page);
+    await iris.page.getByRole('button', { name: 'Create a channel' }).click();
+    await form.getByRole('textbox', { name: 'Name' }).fill(piers);
+    await announce.check();
+    await form.getByRole('button', { name: 'Create' }).click();
+    await iris.page.getByRole('heading', { level: 1, name: piers }).waitFor();
+    const narrow = [{ operator: 'channel', operand: 'general' }];
+    const window = { narrow, anchor: 'newest', num_before: 20, num_after: 0, apply_markdown: false };
+    const { messages } = await iris.person.ok('GET', '/messages', window);
+    const announced = messages.map(({ content }: { content: string }) => content).join('\n');
+    expect([quays, piers].map((name) => announced.includes(name))).toEqual([false, true]);
+    expect(iris.problems).toEqual([]);
   });
 
   test('users subscribe, unsubscribe, pin and mute for themselves', async () => {
@@ -81,11 +119,11 @@ describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, () => {
     const create = (page: Page) => page.getByRole('button', { name: 'Create a channel' });
     for (const { page } of [bela, gus]) await browse(page);
     await create(bela.page).click();
-    const kinds = bela.page.getByRole('dialog').getByRole('combobox', { name: 'Visibility' }).getByRole('option');
-    const offered = () => kinds.evaluateAll((options) => options.map((one) => (one as HTMLOptionElement).value));
-    await expect.poll(offered).toEqual(['PUBLIC', 'PRIVATE', 'PRIVATE_SHARED_HISTORY']);
+    const privacies = bela.page.getByRole('dialog').getByRole('combobox', { name: 'Visibility' });
+    const offered = async () => (await optionNames(privacies)).map((name) => name.replace(/: .*/, ''));
+    await expect.poll(offered).toEqual(['Public', 'Private', 'Private']);
     await allow(iris.page, 'private', 'nobody');
-    await expect.poll(offered).toEqual(['PUBLIC']);
+    await expect.poll(offered).toEqual(['Public']);
     await bela.page.keyboard.press('Escape');
     await allow(iris.page, 'public', 'nobody');
     await expect.poll(() => create(bela.page).count()).toBe(0);
@@ -93,6 +131,48 @@ describe.runIf(hasChromium)(`channels in the chat${CHROMIUM_NOTE}`, () => {
     for (const kind of ['private', 'public']) await allow(iris.page, kind, 'members');
     await create(bela.page).waitFor();
     expect([bela.problems, gus.problems]).toEqual([[], []]);
+  });
+
+  test('the members of a channel are listed beside it, found by name, and current', async () => {
+    await using iris = await chat.enter('owner');
+    const { page, person } = iris;
+    const crew = newName('crew');
+    const [bela, cleo] = [chat.person('member'), chat.person('member', 1)];
+    const subscribe = (principals: readonly number[]) =>
+      person.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: crew }], principals });
+    await subscribe([person.id, bela.id]);
+    await open(page, crew);
+    await page.getByRole('button', { name: 'Members, 2', exact: true }).press('Enter');
+    const column = page.getByRole('complementary', { name: 'Members' });
+    const names = () => column.getByRole('list', { name: 'Members' }).getByRole('button').allTextContents();
+    await expect.poll(names).toEqual(['Bela Novak', 'Iris Haddad']);
+    await column.getByRole('listitem').filter({ hasText: 'Iris Haddad' }).getByText('Owner').waitFor();
+    const { full_name: cleoName } = (await cleo.ok('GET', '/users/me')) as { full_name: string };
+    await subscribe([cleo.id]);
+    await expect.poll(names).toEqual(['Bela Novak', cleoName, 'Iris Haddad'].sort());
+    await page.getByRole('button', { name: 'Members, 3', exact: true }).waitFor();
+    await column.getByRole('searchbox', { name: 'Find members' }).fill('bel');
+    await expect.poll(names).toEqual(['Bela Novak']);
+    expect(await faultsOf(page)).toEqual([]);
+    await column.getByRole('button', { name: 'Bela Novak' }).click();
+    await page.getByRole('dialog').getByText('Bela Novak').first().waitFor();
+    await page.keyboard.press('Escape');
+    // The section is reached with F6, and the device remembers that it is open.
+    await page.reload();
+    await expect.poll(names).toHaveLength(3);
+    await page.getByRole('textbox', { name: `Message #${crew}` }).focus();
+    await page.keyboard.press('F6');
+    await expect.poll(() => column.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await column.getByRole('button', { name: 'Hide members' }).click();
+    await column.waitFor({ state: 'detached' });
+    const button = page.getByRole('button', { name: 'Members, 3', exact: true });
+    expect(await button.evaluate((one) => one === document.activeElement)).toBe(true);
+    // Without space for a column, the members are in a dialog.
+    await page.setViewportSize({ width: 390, height: 800 });
+    await button.click();
+    await page.getByRole('dialog', { name: 'Members' }).getByRole('button', { name: 'Bela Novak' }).click();
+    await page.getByRole('dialog').getByRole('heading', { name: 'Bela Novak' }).waitFor();
+    expect(iris.problems).toEqual([]);
   });
 
   test('administrators create and reorder folders, which all users see', async () => {

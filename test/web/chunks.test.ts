@@ -55,7 +55,7 @@ describe.runIf(hasChromium)(`chunks of the page that are loaded later${CHROMIUM_
       chunks.isMissing = false;
       await page.context().setOffline(false);
       await page.getByRole('main').getByRole(role, { name }).first().waitFor();
-      expect(await missing.count()).toBe(0);
+      await expect.poll(() => missing.count()).toBe(0);
       chunks.isMissing = true;
     }
     for (const [key, title] of DIALOGS) {

@@ -73,7 +73,7 @@ describe.runIf(hasChromium)(`writing a message${CHROMIUM_NOTE}`, () => {
     await page.keyboard.press('Escape');
 
     await open(page, 'website', 'launch');
-    await page.getByText('Enter to send, Shift + Enter').waitFor();
+    await page.getByRole('switch', { name: 'Enter sends', checked: true }).waitFor();
     await field(page).fill('@bel');
     await page.getByRole('option', { name: 'Bela Novak', selected: true }).waitFor();
     for (const key of COMPOSING) expect(await press(field(page), key), JSON.stringify(key)).toBe(true);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { demoChat, message, newName, open, write } from '../helpers/web.ts';
+import { startWebsite } from '../helpers/website.ts';
 
 /**
  * Cases of formatting: name of a button, and the text before and after a click on it. Vertical bars enclose the selected part
@@ -37,9 +38,10 @@ describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, () => {
     await using iris = await chat.enter('owner');
     const { page } = iris;
     await open(page, 'website', 'launch');
+    await turnFormats(page);
     for (const [button, before, after] of CASES) {
       await select(page, before);
-      await bar(page).getByRole('button', { name: button }).click();
+      await toolbar(page, 'Formatting').getByRole('button', { name: button }).click();
       await expect.poll(() => selected(page), { message: `${button} of ${before}` }).toBe(after);
     }
     await page.keyboard.press('Control+Z');
@@ -47,11 +49,12 @@ describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, () => {
     expect(iris.problems).toEqual([]);
   });
 
-  test('an image of another host is a link, emoji are in color and a wide table scrolls', async () => {
+  test('an image of another website is loaded from the service, emoji are in color and a wide table scrolls', async () => {
     await using iris = await chat.enter('owner');
     const { page, person } = iris;
     const topic = newName('looks');
-    const image = 'https://pictures.example/dock.png';
+    await using website = await startWebsite();
+    const image = website.file('/dock.png', 'image/png', PNG);
     const columns = Array.from({ length: 24 }, (_, i) => `column${i}`);
     const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
     const content = [
@@ -65,7 +68,9 @@ describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, () => {
     await shown.waitFor();
     const links = await shown.locator(`a[href="${image}"]`).allTextContents();
     expect(links).not.toEqual([]);
-    expect(await shown.locator('.message-content img').count()).toBe(0);
+    const picture = shown.locator('.message-content img');
+    expect(await picture.getAttribute('src')).toMatch(/^\/external_content\//);
+    await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(8);
     expect(await shown.locator('.emoji').allTextContents()).toEqual(['❤️', '☀️', '1️⃣', '🎉', '🏳️‍🌈', '👍']);
     const table = shown.locator('table');
     const { scroll, client } = await table.evaluate((one) => ({ scroll: one.scrollWidth, client: one.clientWidth }));
@@ -98,10 +103,36 @@ describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, () => {
     await message(page, plain).getByRole('strong').waitFor();
   });
 
-  test('the toolbar is one tab stop, with arrow keys to move inside', async () => {
+  test('one button shows and hides the format buttons, which the device remembers', async () => {
     await using iris = await chat.enter('owner');
     const { page } = iris;
     await open(page, 'website', 'launch');
+    const tools = toolbar(page, 'Tools');
+    for (const name of ['Attach files', 'Emoji']) await tools.getByRole('button', { name }).waitFor();
+    expect(await toolbar(page, 'Formatting').count()).toBe(0);
+    await turnFormats(page);
+    await toolbar(page, 'Formatting').getByRole('button', { name: 'Bold' }).waitFor();
+    await page.reload();
+    await toolbar(page, 'Formatting').getByRole('button', { name: 'Bold' }).waitFor();
+    // Forms that edit messages show the same buttons.
+    const plain = newName('plain');
+    await write(page, plain);
+    const edit = await beginToEdit(page, plain);
+    await edit.getByRole('button', { name: 'Bold' }).waitFor();
+    await edit.getByRole('button', { name: 'Cancel' }).click();
+    await turnFormats(page);
+    await expect.poll(() => page.getByRole('button', { name: 'Bold' }).count()).toBe(0);
+    await page.reload();
+    await tools.waitFor();
+    expect(await toolbar(page, 'Formatting').count()).toBe(0);
+    expect(iris.problems).toEqual([]);
+  });
+
+  test('each toolbar is one tab stop, with arrow keys to move inside', async () => {
+    await using iris = await chat.enter('owner');
+    const { page } = iris;
+    await open(page, 'website', 'launch');
+    await turnFormats(page);
     await field(page).fill('Something');
     await page.keyboard.press('Tab');
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
@@ -109,9 +140,17 @@ describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, () => {
     await page.keyboard.press('ArrowRight');
     await expect.poll(focused).toBe('Italic');
     await page.keyboard.press('End');
+    await expect.poll(focused).toBe('Formula');
+    await page.keyboard.press('Tab');
+    await expect.poll(focused).toBe('Format');
+    await page.keyboard.press('End');
     await expect.poll(focused).toBe('Preview');
     await page.keyboard.press('Tab');
+    const enters = page.getByRole('switch', { name: 'Enter sends' });
+    await expect.poll(() => enters.evaluate((one) => one === document.activeElement)).toBe(true);
+    await page.keyboard.press('Tab');
     await expect.poll(focused).toBe('Send later');
+    await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Shift+Tab');
     await expect.poll(focused).toBe('Preview');
   });
@@ -124,7 +163,7 @@ describe.runIf(hasChromium)(`formatting of messages${CHROMIUM_NOTE}`, () => {
     await open(bela.page, 'website', 'launch');
     const look = newName('look');
     await field(page).fill(`Dear @**Bela Novak**, **${look}**: $$x^2$$\n\`\`\`spoiler Ending\nAll is well\n\`\`\``);
-    const button = bar(page).getByRole('button', { name: 'Preview' });
+    const button = toolbar(page, 'Tools').getByRole('button', { name: 'Preview' });
     await button.click();
     const preview = page.getByRole('region', { name: 'Preview' });
     await preview.getByText('@Bela Novak').waitFor();
@@ -255,8 +294,11 @@ const selected = (page: Page) =>
     return `${value.slice(0, from)}|${value.slice(from, to)}|${value.slice(to)}`;
   });
 
-const bar = (page: Page) =>
-  page.getByRole('form', { name: 'Write a message' }).getByRole('toolbar', { name: 'Formatting' });
+const toolbar = (page: Page, name: 'Formatting' | 'Tools') =>
+  page.getByRole('form', { name: 'Write a message' }).getByRole('toolbar', { name });
+
+/** Shows or hides the buttons that format the text. */
+const turnFormats = (page: Page) => toolbar(page, 'Tools').getByRole('button', { name: 'Format' }).click();
 
 /** Returns the text field in which a message is written. */
 const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);

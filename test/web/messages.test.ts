@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import type { Person } from '../helpers/person.ts';
-import { channelLink, demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
+import { channelLink, chooseOption, demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
@@ -91,9 +91,10 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, () => {
     await act(iris.page, 'goes first', 'Move…');
     const dialog = iris.page.getByRole('dialog', { name: 'Move message' });
     await dialog.getByRole('combobox', { name: 'Topic' }).fill(to);
-    await dialog
-      .getByRole('combobox', { name: 'Messages to move' })
-      .selectOption('This message and all later ones in the topic');
+    await chooseOption(
+      dialog.getByRole('combobox', { name: 'Messages to move' }),
+      'This message and all later ones in the topic',
+    );
     await dialog.getByRole('button', { name: 'Move', exact: true }).click();
     for (const { page } of [iris, bela]) {
       for (const text of ['goes first', 'goes second']) await expect.poll(() => message(page, text).count()).toBe(0);
@@ -141,7 +142,7 @@ describe.runIf(hasChromium)(`messages in the chat${CHROMIUM_NOTE}`, () => {
     await bela.page.getByRole('combobox', { name: 'Search emoji' }).fill('tada');
     await bela.page.getByRole('option', { name: 'tada' }).first().click();
     const reaction = (page: Page, isOwn: boolean) =>
-      message(page, 'We made it').getByRole('button', { name: /tada/, pressed: isOwn });
+      message(page, 'We made it').getByRole('button', { name: /reacted with tada/, pressed: isOwn });
     await reaction(bela.page, true).waitFor();
     await reaction(iris.page, false).click();
     await expect.poll(() => reaction(bela.page, true).textContent()).toBe('🎉You and Iris Haddad');

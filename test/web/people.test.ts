@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { runCommand } from '../helpers/control.ts';
-import { demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
+import { chooseOption, demoChat, message, newName, open, optionNames, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
@@ -70,9 +70,9 @@ describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, () => {
     await page.keyboard.press('Escape');
 
     await page.getByRole('link', { name: 'Preferences' }).click();
-    await page.getByRole('combobox', { name: 'Theme' }).selectOption('Dark');
+    await chooseOption(page.getByRole('combobox', { name: 'Theme' }), 'Dark');
     await page.getByRole('checkbox', { name: 'Enter sends a message' }).check();
-    await expect.poll(() => elsewhere.getByRole('combobox', { name: 'Theme' }).inputValue()).toBe('DARK');
+    await expect.poll(() => elsewhere.getByRole('combobox', { name: 'Theme' }).textContent()).toBe('Dark');
     await expect.poll(() => elsewhere.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark');
     await expect.poll(() => elsewhere.getByRole('checkbox', { name: 'Enter sends a message' }).isChecked()).toBe(true);
     expect(await version()).toBeGreaterThan(before);
@@ -105,9 +105,9 @@ describe.runIf(hasChromium)(`people in the chat${CHROMIUM_NOTE}`, () => {
     await message(page, content).getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Report…' }).click();
     const form = page.getByRole('dialog', { name: 'Report this message' });
-    const reasons = await form.getByRole('combobox', { name: 'Reason' }).getByRole('option').allTextContents();
+    const reasons = await optionNames(form.getByRole('combobox', { name: 'Reason' }));
     expect(reasons).toHaveLength(5);
-    await form.getByRole('combobox', { name: 'Reason' }).selectOption('Another reason');
+    await chooseOption(form.getByRole('combobox', { name: 'Reason' }), 'Another reason');
     await form.getByRole('textbox', { name: 'Describe the problem' }).fill(why);
     await form.getByRole('button', { name: 'Report' }).click();
     // No channel for moderation requests is configured yet, so reporting fails.

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import type { Person } from '../helpers/person.ts';
-import { demoChat, message, newName, sidebarOf } from '../helpers/web.ts';
+import { channelLink, demoChat, message, newName, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, () => {
   const chat = demoChat();
@@ -50,6 +50,82 @@ describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, () => {
     expect(aaron.problems).toEqual([]);
   });
 
+  test('sections stay collapsed after a reload, and keep unread and open channels', async () => {
+    await using iris = await chat.enter('owner');
+    const { page } = iris;
+    const work = page.getByRole('region', { name: 'Work', exact: true });
+    await work.getByRole('link', { name: /^website/ }).waitFor();
+    await iris.person.ok('POST', '/mark_all_as_read');
+    await expect.poll(() => work.getByText('unread').count()).toBe(0);
+    await work.getByRole('button', { name: 'Work', expanded: true }).click();
+    await expect.poll(() => work.getByRole('link').count()).toBe(0);
+    await page.reload();
+    await work.getByRole('button', { name: 'Work', expanded: false }).waitFor();
+    expect(await work.getByRole('link').count()).toBe(0);
+    const post = { type: 'channel', to: 'website', topic: 'launch', content: newName('unread') };
+    await chat.person('moderator').ok('POST', '/messages', post);
+    await work.getByRole('link', { name: /^website/ }).waitFor();
+    await work.getByRole('button', { name: 'Work', expanded: false }).click();
+    expect(iris.problems).toEqual([]);
+  });
+
+  test('the filter finds channels and people, and Enter opens the first', async () => {
+    await using iris = await chat.enter('owner');
+    const { page } = iris;
+    const filter = sidebarOf(page).getByRole('searchbox', { name: 'Filter channels and people' });
+    await filter.fill('webs');
+    await expect.poll(() => sidebarOf(page).getByRole('region').getByRole('link').count()).toBe(1);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'website' }).waitFor();
+    expect(await filter.inputValue()).toBe('');
+    await filter.fill('nothing like it');
+    await sidebarOf(page).getByText('No channel or person matches.').waitFor();
+    await page.keyboard.press('Escape');
+    await sidebarOf(page)
+      .getByRole('link', { name: /^website/ })
+      .waitFor();
+    expect(iris.problems).toEqual([]);
+  });
+
+  test('a new message can be written to several people', async () => {
+    await using iris = await chat.enter('owner');
+    const { page } = iris;
+    await sidebarOf(page).getByRole('button', { name: 'New message' }).click();
+    const to = page.getByRole('dialog', { name: 'New message' }).getByRole('combobox', { name: 'To' });
+    for (const [text, name] of [
+      ['mon', 'Mona Lindqvist'],
+      ['bel', 'Bela Novak'],
+    ] as const) {
+      await to.fill(text);
+      await page.getByRole('option', { name }).waitFor();
+      await to.press('Enter');
+      await page.getByRole('button', { name: `Remove ${name}` }).waitFor();
+    }
+    await page.getByRole('dialog').getByRole('button', { name: 'Write a message' }).click();
+    await page.getByRole('heading', { level: 1, name: /Mona Lindqvist/ }).waitFor();
+    const said = newName('to both of you');
+    await page.getByLabel(/^Message /).fill(said);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await message(page, said).waitFor();
+    expect(iris.problems).toEqual([]);
+  });
+
+  test('lists eight topics of a channel, and more on request', async () => {
+    await using iris = await chat.enter('owner');
+    const { page, person } = iris;
+    const name = newName('topical');
+    await person.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name }] });
+    for (let i = 0; i < 12; i++) {
+      await person.ok('POST', '/messages', { type: 'channel', to: name, topic: `topic ${i}`, content: 'x' });
+    }
+    await channelLink(page, name).click();
+    const topics = sidebarOf(page).getByRole('list', { name: `Topics in ${name}` });
+    await expect.poll(() => topics.getByRole('link', { name: /^topic / }).count()).toBe(8);
+    await topics.getByRole('button', { name: 'More topics' }).click();
+    await expect.poll(() => topics.getByRole('link', { name: /^topic / }).count()).toBe(12);
+    expect(iris.problems).toEqual([]);
+  });
+
   test('counts unread messages of unlisted conversations as well', async () => {
     const [iris, bela, mona] = [chat.person('owner'), chat.person('member'), chat.person('moderator')];
     await bela.ok('POST', '/mark_all_as_read');
@@ -80,6 +156,8 @@ describe.runIf(hasChromium)(`the sidebar${CHROMIUM_NOTE}`, () => {
     await using here = await chat.enter('member');
     const { page } = here;
     const rows = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
+    await expect.poll(() => rows.count()).toBe(8);
+    await sidebarOf(page).getByRole('button', { name: 'More conversations' }).click();
     await expect.poll(() => rows.count()).toBe(50);
     await sidebarOf(page).getByRole('button', { name: 'Older conversations' }).click();
     await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(groups.length);

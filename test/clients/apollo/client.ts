@@ -2,6 +2,7 @@ import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/clien
 import { SetContextLink } from '@apollo/client/link/context';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { type IntrospectionQuery, OperationTypeNode } from 'graphql';
+import { patientFetch } from '../patient-fetch.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
 /** Creates an Apollo Client with its cache. */
@@ -24,7 +25,7 @@ export function apolloClient(
     link: ApolloLink.split(
       ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
       new GraphQLWsLink(resumingSocket(url, authorization, place)),
-      signedIn.concat(new HttpLink({ uri: url })),
+      signedIn.concat(new HttpLink({ uri: url, fetch: patientFetch })),
     ),
   });
 }

@@ -1,11 +1,12 @@
 import relay from 'relay-runtime';
 import type { Json } from '../../helpers/http.ts';
+import { patientFetch } from '../patient-fetch.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
-/** Id of the record for the `query` of a registration. */
+/** Id of the store record for the `query` field in the payload of a registration. */
 const QUERY_ID = 'client:query';
 
-/** Creates a Relay environment. Queries also find what the `query` of a registration returned, in the store. */
+/** Creates a Relay environment. Queries can read data from the store that the `query` field of a registration returned. */
 export function relayEnvironment(url: string, authorization: () => string, place: Place) {
   const socket = resumingSocket(url, authorization, place);
   return new relay.Environment({
@@ -24,7 +25,7 @@ export function relayEnvironment(url: string, authorization: () => string, place
       async ({ text: query }, variables) => {
         const headers = { 'content-type': 'application/json', authorization: authorization() };
         const body = JSON.stringify({ query, variables });
-        return (await fetch(url, { method: 'POST', headers, body })).json();
+        return (await patientFetch(url, { method: 'POST', headers, body })).json();
       },
       ({ text }, variables) =>
         relay.Observable.create((sink) => socket.subscribe({ query: text ?? '', variables }, sink as Json)),

@@ -2,6 +2,7 @@ import { Client, fetchExchange, subscriptionExchange } from '@urql/core';
 import { cacheExchange, type UpdateResolver } from '@urql/exchange-graphcache';
 import type { IntrospectionQuery } from 'graphql';
 import type { Sink } from 'graphql-ws';
+import { patientFetch } from '../patient-fetch.ts';
 import { type Place, resumingSocket } from '../socket.ts';
 
 /** Creates an urql client with a normalized cache. */
@@ -15,6 +16,7 @@ export function urqlClient(
   const socket = resumingSocket(url, authorization, place);
   return new Client({
     url,
+    fetch: patientFetch,
     preferGetMethod: false,
     fetchOptions: () => ({ headers: { authorization: authorization() } }),
     exchanges: [

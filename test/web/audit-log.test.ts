@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { chooseOption, demoChat } from '../helpers/web.ts';
+
+describe.runIf(hasChromium)(`the audit log in the chat${CHROMIUM_NOTE}`, () => {
+  const chat = demoChat();
+
+  test('lists who changed what, with filters, details and a download', async () => {
+    await using iris = await chat.enter('owner');
+    const { page, person, problems } = iris;
+    const mona = chat.person('moderator');
+    for (const role of [400, 300]) await person.ok('PATCH', `/users/${mona.id}`, { role });
+    await person.ok('PATCH', '/realm', { description: 'Ships and sails' });
+
+    await page.goto(new URL('/settings/audit-log', page.url()).href);
+    const entries = page.getByRole('list', { name: 'Entries' });
+    const changed = entries.getByRole('listitem').filter({ hasText: 'Iris Haddad changed the role of Mona Lindqvist' });
+    await changed.first().waitFor();
+    await entries.getByText('changed settings of the organization').first().waitFor();
+
+    await chooseOption(page.getByRole('combobox', { name: 'Action' }), 'Changed the role');
+    await expect.poll(() => entries.getByText('changed settings of the organization').count()).toBe(0);
+    const newest = changed.first();
+    await newest.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await newest.getByText('role', { exact: true }).waitFor();
+    await newest.locator('del', { hasText: '400' }).waitFor();
+    await newest.locator('ins', { hasText: '300' }).waitFor();
+
+    const people = page.getByRole('combobox', { name: 'People' });
+    await people.fill('Mona');
+    await page.getByRole('option', { name: 'Mona Lindqvist' }).click();
+    await entries.getByText('No entries.').waitFor();
+    await page.getByRole('button', { name: 'Remove Mona Lindqvist' }).click();
+    await changed.first().waitFor();
+
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'CSV' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toMatch(/^audit-log-[\d-]+\.csv$/);
+    const text = await readFile(await download.path(), 'utf8');
+    const [head, ...rows] = text.trim().split('\r\n');
+    expect(head).toMatch(/^id,time,actor_kind/);
+    expect(rows.length).toBeGreaterThanOrEqual(2);
+    expect(rows.every((row) => row.includes('user_role_changed'))).toBe(true);
+    await chooseOption(page.getByRole('combobox', { name: 'Action' }), 'All actions');
+    await entries.getByText('exported the audit log').first().waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test('is not offered to other members', async () => {
+    await using cleo = await chat.enter('member');
+    await cleo.page.goto(new URL('/settings/audit-log', cleo.page.url()).href);
+    await cleo.page.getByText('Only administrators can read the audit log.').waitFor();
+    const tabs = cleo.page.getByRole('navigation', { name: 'Settings' });
+    await tabs.getByRole('link', { name: 'Preferences' }).waitFor();
+    expect(await tabs.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+  });
+});
