@@ -37,7 +37,7 @@ export interface Findings {
   readonly integerForeignKeys: readonly string[];
   /** Fields that return the id of an object, but not the object. */
   readonly foreignKeys: readonly string[];
-  /** Root fields whose errors make the data of the whole response null. */
+  /** Non-null root fields that can fail: an error of one of them makes `data` of the response null. */
   readonly refusalsOfAll: readonly string[];
   readonly connectionsWithoutNodes: readonly string[];
   readonly connectionsWithoutTotalCount: readonly string[];
@@ -46,11 +46,14 @@ export interface Findings {
   readonly unionFieldConflicts: readonly string[];
   /** Object types that only events return, so that the cache of a client cannot identify their objects. */
   readonly valuesOfEvents: readonly string[];
-  /** Types with an `id`, which caches use as a key, although `node` does not return their objects. */
+  /** Types that have an `id`, which clients use as a cache key, but whose objects `node` does not return. */
   readonly idsOfNoNode: readonly string[];
-  /** Fields of an input, or arguments of a field, of which only one may be given, except deprecated ones: `@oneOf` is better. */
+  /**
+   * Pairs of optional input fields or arguments of which only one may be given, and that should be one `@oneOf` input. Without
+   * deprecated ones.
+   */
   readonly alternatives: readonly string[];
-  /** Values of enums that name fields, without a field of this name. */
+  /** Enum values that should be names of fields, such as those of `ChannelOrderField`, but for which no such field exists. */
   readonly valuesWithoutField: readonly string[];
   /** Scalars of this service that refer to no specification. */
   readonly unspecifiedScalars: readonly string[];
@@ -91,14 +94,17 @@ export interface SchemaCounts {
  * the client.
  */
 const NAMES_NOTHING_SHOWN =
-  /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?|SignIn)Payload\./;
+  /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(AcceptInvitation|Complete(Passkey)?SignIn|CompleteSignUp|FetchApiKey(ByJwt)?|SignIn)Payload\./;
 /** Fields of events with ids of objects that were deleted, or that the recipient can no longer see. */
 const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
-  ...['ChannelsDeletedEvent.channelIds', 'DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
+  ...['AttachmentRemovedEvent.attachmentId', 'ChannelsDeletedEvent.channelIds'],
+  ...['DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
   ...['NavigationViewRemovedEvent.navigationViewId', 'OrganizationDomainRemovedEvent.organizationDomainId'],
   ...['ReminderRemovedEvent.reminderId', 'SavedSnippetRemovedEvent.savedSnippetId'],
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',
+  // Names an object in the cache of the client, of any type.
+  'OutdatedFields.objectId',
 ]);
 /** Root fields that may be non-null, because no client is refused them, or because their items are nullable. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes']);
@@ -111,7 +117,7 @@ const NAMES_AN_OBJECT = /(Id|Ids)$/;
 const OWN = new Set(['databaseId']);
 /** Matches names of enums whose values name fields. */
 const NAMES_FIELDS = /(OrderField|Setting|Property|PermissionName)$/;
-/** Types with the fields that the values of an enum name. For `…OrderField`: the type before it. */
+/** Types whose fields the values of an enum name, by the name of the enum. For `XOrderField`, the type is `X`. */
 const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
   BotSetting: ['Bot'],
   ChannelProperty: ['Channel'],
@@ -121,15 +127,15 @@ const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
   UserProperty: ['User'],
   UserSetting: ['UserSettings'],
 };
-/** Words of the REST interface in names. `private` describes channels, but not messages. */
+/** Matches words of the REST interface in names. `private` describes channels, but not messages. */
 const REST_NAME = /(^|_)(realm|streams?|pms?|dms?|org|private_(messages?|typing))(_|$)/;
-/** Words of the REST interface in descriptions. */
+/** Matches words of the REST interface in descriptions. */
 const REST_WORD = /\b(realm|streams?|pms?|private messages?|private conversations?)\b/i;
-/** Members whose names are those of the REST interface: error codes are the same in both APIs. */
+/** Matches coordinates that may have names of the REST interface: error codes, which are the same in both APIs. */
 const AS_OVER_REST = /^ErrorCode\./;
 /** Matches the description of an interface that is kept for the clients of the previous version. */
 const FORMER_NAME = /^Former name of /;
-/** Errors of the transport: an unavailable service, and requests without valid credentials. */
+/** Matches types of errors that no resolver returns: of an unavailable service, and of requests without valid credentials. */
 const OF_TRANSPORT = /^(RequestTimeout|StorageFull|Unauthorized|InvalidApiKey|InvalidJson)Error$/;
 /** Returns whether Relay defines a type of this name, so that it needs no description here. */
 const isHelper = (name: string) => /(Connection|Edge)$/.test(name) || name === 'PageInfo';
@@ -318,7 +324,7 @@ interface Member {
 const toSnake = (name: string): string =>
   name.replaceAll(/[A-Z]+(?![a-z])|[A-Z]/g, (letters, at) => `${at > 0 ? '_' : ''}${letters}`).toLowerCase();
 
-/** Types with the fields that the values of an enum name. Empty if the enum is unknown. */
+/** Returns the types whose fields the values of an enum name. Empty if the enum is unknown. */
 const holdersOf = (schema: GraphQLSchema, name: string): readonly GraphQLObjectType[] =>
   (FIELDS_OF[name] ?? [name.replace(/OrderField$/, '')]).map((of) => schema.getType(of)).filter(isObjectType);
 
@@ -334,7 +340,7 @@ function hasPath(type: GraphQLObjectType, snake: string): boolean {
 
 /** Matches types whose fields are settings or permissions. */
 const OF_SETTINGS = /^UserSettings$|Permissions$/;
-/** Fields of all objects, which are no settings. */
+/** Fields that all objects have. They are not settings. */
 const NO_SETTINGS = new Set(['id', 'name', 'description', 'rendered_description', 'permissions']);
 
 /**

@@ -14,7 +14,8 @@ export const LONG = [
   ...['server/operator-commands', 'messages/sends-with-lost-replies', 'access/password-hashing-limits'],
   ...['platform/pgbouncer', 'server/resident-memory', 'server/data-directory', 'server/small-memory'],
   ...['suites/example-clients', 'server/log-output', 'server/operator-output', 'suites/multiple-nodes'],
-  ...['server/shifted-times-repair', 'server/database-copy', 'access/secret-key-change'],
+  ...['server/shifted-times-repair', 'server/database-copy', 'server/organization-move', 'access/secret-key-change'],
+  ...['server/cookie-id', 'platform/table-copy', 'messages/uploads-over-kills'],
   // Files with tables of cases.
   ...['suites/own-rows', 'suites/nested-query-counts', 'suites/idempotency', 'suites/hidden-addresses'],
   ...[

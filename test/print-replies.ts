@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
+import { Secret, TOTP } from 'otpauth';
 import { CAPABILITIES } from '../src/events/view.ts';
 import { documentedEvents } from '../src/events/wire.ts';
 import '../src/server/registries/schema.ts';
@@ -9,7 +10,9 @@ import { demoCallOf, nameOf, printedCall } from '../src/server/pages/calls/all.t
 import { routes } from '../src/server/registries/features.ts';
 import { SomebodysBrowser } from './helpers/browser.ts';
 import type { Json } from './helpers/http.ts';
+import { startOpenIdProvider } from './helpers/openid-provider.ts';
 import { basic, type Parameters, Visitor } from './helpers/person.ts';
+import { PNG } from './helpers/pictures.ts';
 import { PrintedCalls, replyOf, shownReply } from './helpers/printed-calls.ts';
 import { ServerProcess } from './helpers/process.ts';
 import { startVideoProvider } from './helpers/video-provider.ts';
@@ -68,6 +71,7 @@ async function setUp(): Promise<Readonly<Record<string, unknown>>> {
     'GET /calls/videoprovider/complete': JSON.parse(complete.text),
     'POST /calls/videoprovider/create': await owner.ok('POST', '/calls/videoprovider/create'),
     'DELETE /sessions/current': await signOut(),
+    'POST /sessions/second_factor': await signInWithCode(),
     'POST /jwt/fetch_api_key': await owner.ok('POST', '/jwt/fetch_api_key', { token }),
   };
 }
@@ -82,13 +86,49 @@ async function signOut(): Promise<unknown> {
   return (await fetch(`${url}/current`, { method: 'DELETE', headers: { cookie: cookie.join('; ') } })).json();
 }
 
+/** Returns the response to a sign-in with a second factor. Before, the person adds an authenticator app. */
+async function signInWithCode(): Promise<unknown> {
+  const login = { username: 'careful@example.com', password: 'correct horse battery staple' };
+  await owner.ok('POST', '/users', { email: login.username, password: login.password, full_name: 'Cara Full' });
+  const { api_key } = await owner.ok('POST', '/fetch_api_key', login);
+  const person = owner.as(basic(login.username, api_key));
+  const begin = 'mutation { beginSecondFactor(input: {}) { ... on BeginSecondFactorPayload { secret } } }';
+  const { secret } = (await person.graphql(begin)).data.beginSecondFactor;
+  const codeAt = (timestamp: number) => new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
+  await person.graphql(
+    `mutation { confirmSecondFactor(input: { code: "${codeAt(Date.now() - 30_000)}" }) { __typename } }`,
+  );
+  const url = `${server.url}/api/v1/sessions`;
+  const { challenge } = await (await fetch(url, { method: 'POST', body: new URLSearchParams(login) })).json();
+  const body = new URLSearchParams({ challenge, code: codeAt(Date.now()) });
+  return (await fetch(`${url}/second_factor`, { method: 'POST', body })).json();
+}
+
+/** Signs the owner in with an identity provider, whose identity is then linked to the account. */
+async function linkIdentity(): Promise<void> {
+  await using identities = await startOpenIdProvider();
+  const mutate = async (name: string, input: object): Promise<Json> => {
+    const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
+    const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) {
+      ... on ${type}Payload { identityProvider { id redirectUri } } } }`;
+    return (await owner.graphql(query, { input })).data[name].identityProvider;
+  };
+  const given = { slug: 'linked', name: 'Linked', issuer: identities.issuer, clientId: 'x', clientSecret: 'x' };
+  const { id: identityProviderId, redirectUri } = await mutate('createIdentityProvider', given);
+  await mutate('updateIdentityProvider', { identityProviderId, ...(await identities.register(redirectUri)) });
+  identities.people.set('owner', { email, email_verified: true });
+  const browser = new SomebodysBrowser(server.url);
+  const begun = await browser.open(new URL('.', redirectUri).href.replace(/\/$/, ''));
+  await browser.open(await identities.signIn(begun.headers.location ?? '', 'owner'));
+}
+
 /** Returns the events of a long poll during which nothing changes. */
 async function silence(): Promise<Json[]> {
   const { queue_id, last_event_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
   return (await owner.ok('GET', '/events', { queue_id, last_event_id })).events;
 }
 
-/** Makes changes that no call of the references makes, so that all types of events occur. */
+/** Makes changes that no example call of the documentation makes, so that all types of events occur. */
 async function actOn(): Promise<void> {
   const bot = await bela.ok('POST', '/bots', { full_name: 'Tide', short_name: 'tide' });
   await bela.ok('PATCH', `/bots/${bot.user_id}`, { default_all_public_streams: true });
@@ -103,6 +143,23 @@ async function actOn(): Promise<void> {
   const message = await owner.ok('POST', '/messages', { type: 'direct', to, content: 'Hello' });
   await bela.ok('POST', '/messages/flags', { messages: [message.id], op: 'add', flag: 'read' });
   await bela.ok('POST', '/messages/flags', { messages: [message.id], op: 'remove', flag: 'read' });
+  const { url } = await owner.ok('POST', '/user_uploads', { file: PNG });
+  await owner.ok('POST', '/messages', { type: 'direct', to, content: `[picture](${url})` });
+  const provider = {
+    slug: 'example',
+    name: 'Example',
+    issuer: 'https://identity.example',
+    clientId: 'chat',
+    clientSecret: 'x',
+  };
+  const create =
+    'mutation ($input: CreateIdentityProviderInput!) { createIdentityProvider(input: $input) { __typename } }';
+  await owner.graphql(create, { input: provider });
+  await owner.graphql('mutation { createApiKey(input: { name: "Backup", scopes: [READ] }) { __typename } }');
+  const begin = 'mutation { beginSecondFactor(input: {}) { ... on BeginSecondFactorPayload { secret } } }';
+  const { secret } = (await bela.graphql(begin)).data.beginSecondFactor;
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+  await bela.graphql(`mutation { confirmSecondFactor(input: { code: "${code}" }) { __typename } }`);
   await owner.ok('POST', '/typing', { op: 'stop', type: 'direct', to });
   await owner.ok('POST', `/messages/${message.id}/typing`, { op: 'stop' });
 }
@@ -120,6 +177,7 @@ for (const endpoint of routes.filter((endpoint) => demoCallOf(endpoint).refused 
 const all = { ...replies, ...(shownReply(await setUp()) as object) };
 keep('example-replies.json', all);
 await actOn();
+await linkIdentity();
 // Restarts the server, because some events are sent only when a service starts.
 await server.restart();
 const heard = (await Promise.all(listening.map((read) => read()))).flat();

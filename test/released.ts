@@ -37,8 +37,8 @@ const CHANGES = 'src/api/CHANGES.md';
 /** Heading of the changes that are not released yet. */
 const NEXT = '## The next release\n';
 /**
- * Matches an entry: the date, the changed item, and the steps that clients must take. An item that ends in `*` stands for all
- * items with this beginning, and a text in quotes must follow it, which the messages of these changes contain.
+ * Matches a row of the table: date, changed item, and steps that clients must take. The item is a path, or the beginning of
+ * paths followed by `*`. After a `*`, a text in backquotes limits the row to changes whose description contains that text.
  */
 const ENTRY =
   /^\| \d{4}-\d\d-\d\d \| (?:`(?<path>[\w.@]+)`[^|]*|`(?<start>[\w.]+)\*`[^|`]*`(?<text>[^|`]+)`[^|]*) \| [^|]*\w[^|]* \|$/;
@@ -49,7 +49,7 @@ interface Breaking {
   readonly message: string;
 }
 
-/** Returns a function that says whether an entry of `CHANGES.md` is about a change. Undefined if the entry is incomplete. */
+/** Returns a predicate: whether a row of `CHANGES.md` is about a given change. Undefined if the row does not match `ENTRY`. */
 function readEntry(row: string): ((change: Breaking) => boolean) | undefined {
   const { path, start, text = '' } = ENTRY.exec(row)?.groups ?? {};
   if (path !== undefined) return (change) => change.path === path;
@@ -118,7 +118,10 @@ function lastingTypes(schema: GraphQLSchema): ReadonlySet<GraphQLNamedType> {
   return found;
 }
 
-/** Returns the errors of documents that a page of the released version sends, in the current schema. */
+/**
+ * Validates the documents that the chat page of the released version sends against the current schema. Pages that were loaded
+ * before an upgrade still send them. @returns One line for each error.
+ */
 export const documentFaultsOf = (documents: string, now: GraphQLSchema): string[] =>
   validate(
     now,

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/platform/config.ts';
 import { CHROMIUM_NOTE, hasChromium, launchChromium } from '../helpers/chromium.ts';
 import { type Json, type Reply, send } from '../helpers/http.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { createOrganization, type Organization } from '../helpers/server.ts';
 import { type Served, startService } from '../helpers/service.ts';
 
@@ -27,15 +25,12 @@ let other: string;
 
 /** Serves an empty page, as a development server does. */
 async function servePage(): Promise<string> {
-  const server: Server = createServer((_incoming, outgoing) => {
-    outgoing.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Elsewhere</title>');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://localhost:${(server.address() as AddressInfo).port}`;
+  const { url } = stack.use(
+    await startHttpServer((_incoming, outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Elsewhere</title>');
+    }),
+  );
+  return url.replace('127.0.0.1', 'localhost');
 }
 
 beforeAll(async () => {

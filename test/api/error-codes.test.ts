@@ -8,7 +8,7 @@ import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import { multipart, multipartOperation, PREFLIGHT } from '../helpers/multipart.ts';
 import { basic, type Parameters, type Person, type RestReply, Visitor } from '../helpers/person.ts';
-import { createOrganization, type Organization } from '../helpers/server.ts';
+import { createOrganization, type Organization, OWNER_PASSWORD } from '../helpers/server.ts';
 import { failure, integer } from '../helpers/shapes.ts';
 import { channelOf, say, topicRef, toTopic } from '../helpers/talk.ts';
 
@@ -97,12 +97,30 @@ class Browser extends Visitor {
   }
 }
 
+/** Creates an organization whose files can use 1 MiB of disk space. @returns A user of that organization. */
+async function small(): Promise<Person> {
+  const { member, organization } = await createOrganization({}, { on: integrated.service });
+  const data = { settings: { upload_quota_mib: 1 } };
+  await integrated.service.app.db.organization.update({ where: { id: organization.id }, data });
+  return member;
+}
+
+/** A file that is larger than the disk space of `small`. */
+const LARGE = Buffer.alloc(1_100_000);
+
 /** Creates an organization and deactivates it. @returns A user of that organization. */
 async function closed(): Promise<Person> {
   const { member, organization } = await createOrganization({}, { on: integrated.service });
   const data = { deactivatedAt: new Date() };
   await integrated.service.app.db.organization.update({ where: { id: organization.id }, data });
   return member;
+}
+
+/** Returns the login of an owner who must have a second factor. */
+async function guarded() {
+  const { owner, anonymous } = await createOrganization({}, { on: integrated.service, password: OWNER_PASSWORD });
+  await owner.ok('PATCH', '/realm', { second_factor_required_role: 100 });
+  return { anonymous, login: { username: owner.email, password: OWNER_PASSWORD } };
 }
 
 /**
@@ -275,6 +293,18 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       },
     },
   ],
+  'an invitation of a user': [
+    'INVITATION_FAILED',
+    {
+      status: 400,
+      fields: {
+        errors: [[expect.any(String), 'Already has an account.', false]],
+        ...{ sent_invitations: false, license_limit_reached: false, daily_limit_reached: false },
+      },
+      rest: ({ owner, member }) => owner.rest('POST', '/invites', { invitee_emails: member.email, stream_ids: [] }),
+      graphql: ({ owner, member }) => mutate(owner, 'inviteUsers', { emails: [member.email] }),
+    },
+  ],
   'a wrong password': [
     'AUTHENTICATION_FAILED',
     {
@@ -290,6 +320,36 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 403,
       rest: async (world) => (await inOldSession(world)).rest('POST', '/users/me/api_key/regenerate'),
       graphql: async (world) => mutate(await inOldSession(world), 'regenerateApiKey', {}),
+    },
+  ],
+  'a password alone of a person who must have a second factor, for a key': [
+    'PASSWORD_AUTH_DISABLED',
+    {
+      status: 403,
+      fields: { login_url: '/sign-in/app' },
+      rest: async () => {
+        const { anonymous, login } = await guarded();
+        return anonymous.rest('POST', '/fetch_api_key', login);
+      },
+      graphql: async () => {
+        const { anonymous, login } = await guarded();
+        return mutate(anonymous, 'fetchApiKey', login);
+      },
+    },
+  ],
+  'a password alone of a person who must have a second factor, for a session': [
+    'SECOND_FACTOR_REQUIRED',
+    {
+      status: 403,
+      fields: { challenge: expect.any(String), must_enroll: true },
+      rest: async () => {
+        const { anonymous, login } = await guarded();
+        return anonymous.rest('POST', '/sessions', login);
+      },
+      graphql: async () => {
+        const { anonymous, login } = await guarded();
+        return mutate(anonymous, 'signIn', login);
+      },
     },
   ],
   'an account that is deactivated': [
@@ -387,6 +447,14 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 400,
       rest: ({ member }) => member.rest('POST', '/users/me/avatar', {}, { body: multipart([['file', NO_IMAGE]]) }),
       graphql: ({ member }) => uploading(member, NO_IMAGE),
+    },
+  ],
+  'a file for which the organization has no space': [
+    'REALM_UPLOAD_QUOTA',
+    {
+      status: 400,
+      rest: async () => (await small()).rest('POST', '/user_uploads', { file: LARGE }),
+      graphql: async () => mutate(await small(), 'uploadFile', { file: LARGE, name: 'large' }),
     },
   ],
   'a topic that is too old in part': [

@@ -103,7 +103,7 @@ function makeSchema(trouble: number) {
         }
         return outcome(seed, () => madeOf(made, seed, trouble), trouble);
       };
-      // As most resolvers of the service, these declare only the parameters that they use.
+      // Like most resolvers of the service, these declare only the parameters that they use.
       const { name } = field;
       if (name === 'place') field.resolve = resolve;
       else if (READ_TOGETHER.has(name)) field.resolve = batchResolver(settled(resolve));

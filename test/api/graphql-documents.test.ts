@@ -302,7 +302,10 @@ describe('an argument out of range is an error of its field only', () => {
   const lists = Object.values(schema.getQueryType()?.getFields() ?? {})
     .filter(({ type }) => getNamedType(type).name.endsWith('Connection'))
     .map(({ name }) => name);
-  /** Selections that a plan executes, and that the general executor executes, because they contain an interface. */
+  /**
+   * For each executor, a selection that makes it execute the operation. Query plans do not support the interface of `node`, so
+   * graphql-js executes that operation.
+   */
   const neighbours = { 'a plan': 'viewer { id }', 'graphql-js': 'viewer { id } node(id: "x") { id }' };
   const cases = Object.entries(neighbours).flatMap(([executor, neighbour]) =>
     [
@@ -351,7 +354,7 @@ describe('an argument out of range is an error of its field only', () => {
   });
 });
 
-/** What front ends show of an object in a list, by type. `MESSAGE` is the row of the chat page, with its permissions. */
+/** Fields of users, channels and messages that a front end shows in a list. `MESSAGE` is the selection of the web client. */
 const PERSON = 'id fullName isBot avatarUrl presence { status activeAt } status { text emojiName isAway }';
 const CHANNEL = 'id name privacy folder { id name } creator { id fullName } subscriberCount';
 const MESSAGE = `id renderedContent sentAt lastEditedAt flags viewerCanEdit viewerCanDelete sender { ${PERSON} }
@@ -367,6 +370,7 @@ const ROWS: Readonly<Record<string, string>> = {
   Draft: `id content topicName author { id } channel { id name } topic { id name } recipients { ${PERSON} }`,
   Message: MESSAGE,
   MutedTopic: 'channelName topicName mutedAt',
+  OutdatedFields: 'typeName objectId fields',
   Reminder: `id content scheduledAt message { ${MESSAGE} }`,
   ScheduledMessage: `id content scheduledAt owner { id } channel { id name } topic { id name } recipients { ${PERSON} }`,
   User: `${PERSON} role profileData { value }`,
@@ -375,7 +379,7 @@ const ROWS: Readonly<Record<string, string>> = {
 
 describe('the cost of an event', () => {
   const eventTypes = schema.getPossibleTypes(schema.getType('Event') as never);
-  /** Selections of a usual row under each list of objects of an event type. */
+  /** Returns a selection for each list of objects in an event type: the fields in `ROWS` of the listed objects. */
   const listsOf = (type: GraphQLObjectType): readonly string[] =>
     Object.values(type.getFields()).flatMap((field) => {
       const named = getNamedType(field.type);

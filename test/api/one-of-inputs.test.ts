@@ -25,7 +25,8 @@ test.for<[string, string, unknown, string]>([
 });
 
 /**
- * graphql-js executes the mutation, and an execution plan the query. Validation accepts a nullable variable at these positions.
+ * Validation accepts a nullable variable at these positions, so the execution must refuse null. graphql-js executes the
+ * mutation, and a query plan executes the query.
  */
 test.for([
   [

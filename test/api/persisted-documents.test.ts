@@ -6,7 +6,7 @@ import { createDocuments } from '../../src/api/graphql/documents/documents.ts';
 import { readPersistedDocuments } from '../../src/api/graphql/documents/persisted-documents.ts';
 import { ConfigError, readConfig } from '../../src/platform/config.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
-import { newDataDir } from '../helpers/data-dir.ts';
+import { newEmptyDir } from '../helpers/data-dir.ts';
 import { webSocketClient } from '../helpers/events.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Json, send } from '../helpers/http.ts';
@@ -23,7 +23,7 @@ const UNKNOWN = idOf('nothing');
 
 /** Writes a JSON file that contains GraphQL documents by id. @returns Its path. */
 function fileOf(content: unknown): string {
-  const path = join(newDataDir(), 'documents.json');
+  const path = join(newEmptyDir(), 'documents.json');
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
 }

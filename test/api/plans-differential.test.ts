@@ -90,7 +90,7 @@ describe('plans and graphql-js', () => {
       principals: [who.id],
     });
     const none = { direct_members: [], direct_subgroups: [] };
-    /** Each change: the channel that is shown, the viewers whose result must change, and the change itself. */
+    /** For each change: the channel that the documents read, the viewers whose results must change, and the change. */
     const changes: Readonly<Record<string, readonly [number, readonly string[], () => Promise<unknown>]>> = {
       'a guest joins a private channel': [
         ...([secret, ['guest']] as const),
@@ -142,7 +142,7 @@ describe('plans and graphql-js', () => {
       expect(planned).toEqual(await executeForAll(executeGenerally, operation, requests));
       return Object.fromEntries(planned.map(({ text }, i) => [names[i], text]));
     };
-    /** The results after the previous change, by the channel that was shown. */
+    /** The results after the previous change, by the id of the channel that the documents read. */
     let last: Readonly<Record<number, Awaited<ReturnType<typeof resultsOf>>>> = {};
     for (const [change, [channelId, affected, make]] of Object.entries(changes)) {
       const before = last[channelId] ?? (await resultsOf(channelId));

@@ -25,11 +25,11 @@ test(
     expect(compared.varied).toBeGreaterThan(800);
     expect(compared.repeated).toBeGreaterThan(300);
     for (const code of ['BAD_REQUEST', 'UNAUTHORIZED', 'UNAUTHORIZED_PRINCIPAL', 'BAD_NARROW']) {
-      expect(compared.codes.get(code), code).toBeGreaterThan(10);
+      expect(compared.codes.get(code), code).toBeGreaterThan(5);
     }
     expect(compared.codes.get('INTERNAL_SERVER_ERROR')).toBeUndefined();
     // The other fields are null or empty in the demo, such as those of sessions and failed deliveries.
-    expect(fields.size).toBeGreaterThan(plannedFields().length * 0.9);
+    expect(fields.size).toBeGreaterThan(plannedFields().length * 0.85);
   },
   TIMEOUT_MS,
 );

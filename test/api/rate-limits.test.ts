@@ -269,7 +269,7 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
       const costOf = async (query: string): Promise<number> =>
         Number(/counts as (\d+) requests/.exec((await operate(who, query, from().headers)).errors[0].message)?.[1]);
       const cost = await costOf(all);
-      expect([cost >= 18, cost <= 26]).toEqual([true, true]);
+      expect([cost >= 22, cost <= 34]).toEqual([true, true]);
       expect(Math.abs((await costOf(aliases)) - 2 * cost)).toBeLessThanOrEqual(2);
     }
   });
@@ -371,6 +371,8 @@ test('files have a separate limit, twenty times as high', async () => {
       '/people/1',
       '/favicon.svg',
       '/favicon.ico',
+      '/manifest.webmanifest',
+      '/service-worker.js',
       '/assets/nothing.js',
       '/avatar/1',
       '/avatar/1/medium',

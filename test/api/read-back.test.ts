@@ -87,7 +87,10 @@ describe.skipIf(DATABASE_URL === undefined)(
     };
     let unknowns = 0;
     afterAll(() => expect(unknowns).toBeLessThan(5));
-    /** Endpoints that clients call again after an error without harm, by the reason for which the error is necessary. */
+    /**
+     * Endpoints that return an error although the change was committed, each with the reason. Clients can safely call them
+     * again.
+     */
     const REPEATED: Readonly<Record<string, string>> = {
       'POST /users/me/presence': 'the response lists the presence of other users, which cannot be read',
     };

@@ -90,7 +90,10 @@ describe('event types', () => {
 });
 
 describe('mutations', () => {
-  const TELLS_ITSELF = new Set(['createVideoCall', 'deactivateOwnAccount', 'signOut', 'revokeOtherSessions']);
+  const TELLS_ITSELF = new Set([
+    ...['createVideoCall', 'deactivateOwnAccount', 'signOut', 'revokeOtherSessions'],
+    ...['beginPasskeyProof', 'beginPasskeySignIn'],
+  ]);
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
 
   test.for(mutations.map((field) => [field.name, field] as const))(
@@ -138,6 +141,7 @@ describe('connections', () => {
     const itself = args.map((each, i) => `a${i}: ${name}(${each}) { pageInfo { hasNextPage } }`).join(' ');
     if (parent === 'Query') return `{ ${itself} }`;
     if (parent === 'Channel') return `{ channels(first: 1) { edges { node { ${itself} } } } }`;
+    if (parent === 'Organization') return `{ organization { ${itself} } }`;
     if (parent === 'User') return `{ viewer { ${itself} } }`;
     if (parent === 'Message') return `{ messages(first: 1) { edges { node { ${itself} } } } }`;
     if (parent === 'Topic') return `{ channels(first: 1) { nodes { topics(first: 1) { nodes { ${itself} } } } } }`;
@@ -291,6 +295,7 @@ describe('the GraphQL equivalents of REST endpoints', () => {
 
   test('exist for every group of the state that a registration returns', () => {
     const fields: Readonly<Record<string, readonly string[]>> = {
+      ...{ attachment: ['uploadSpaceUsed'] },
       ...{ alert_words: ['alertWords'], channel_folders: ['channelFolders'], drafts: ['drafts'] },
       ...{ custom_profile_fields: ['customProfileFields'], default_streams: ['Channel.isDefault'] },
       message: ['User.unreadCounts', 'subscriptions', 'directConversations', 'messages'],
@@ -313,11 +318,55 @@ describe('the GraphQL equivalents of REST endpoints', () => {
   test('are all root fields, except those for what REST solves differently', () => {
     const told = new Set(routes.flatMap(({ equivalents }) => equivalents.flatMap(fieldsOf)));
     const alone = roots.flatMap((root) => Object.values(root?.getFields() ?? {}).filter((field) => !told.has(field)));
-    // These GraphQL fields have no equivalent REST endpoint: ids, lists, suggestions, limits that REST sends in headers, the
-    // page to which an emailed link leads, and what REST does with a narrow.
+    // These GraphQL fields have no equivalent REST endpoint: ids, lists, identity providers, API keys with a name, second factors,
+    // devices, suggestions, limits that REST sends in headers, the
+    // pages to which emailed links lead, and what REST does with a narrow.
     expect(alone.map(({ name }) => name).toSorted()).toEqual([
-      ...['confirmEmailChange', 'directConversations', 'markConversationAsRead', 'node', 'nodes', 'rateLimit'],
-      ...['suggestions', 'topic', 'topics'],
+      'acceptInvitation',
+      'addPasskey',
+      'beginPasskey',
+      'beginPasskeyAtSignIn',
+      'beginPasskeyProof',
+      'beginPasskeySignIn',
+      'beginSecondFactor',
+      'beginSecondFactorAtSignIn',
+      'completePasskeySignIn',
+      'completeSignUp',
+      'confirmEmailChange',
+      'confirmSecondFactor',
+      'continueInApp',
+      'createApiKey',
+      'createIdentityProvider',
+      'deleteIdentityProvider',
+      'directConversations',
+      'linkedIdentities',
+      'markConversationAsRead',
+      'node',
+      'nodes',
+      'ownSecondFactor',
+      'pushDevices',
+      'pushPublicKey',
+      'rateLimit',
+      'registerPushDevice',
+      'removePasskey',
+      'removePushDevice',
+      'removeSecondFactor',
+      'renameApiKey',
+      'renamePasskey',
+      'replaceRecoveryCodes',
+      'requestInvitation',
+      'requestPasswordReset',
+      'requestSignUp',
+      'resetPassword',
+      'resetSecondFactor',
+      'revokeApiKey',
+      'sendPasswordReset',
+      'signOutProvider',
+      'suggestions',
+      'topic',
+      'topics',
+      'unlinkIdentity',
+      'updateIdentityProvider',
     ]);
   });
 });

@@ -72,8 +72,8 @@ interface Side {
 
 interface Round {
   /**
-   * Median rate at which one event is delivered, in deliveries per second from its first delivery to its last. `alone` events
-   * are sent, one at a time.
+   * Deliveries per second from the first delivery of an event to its last one: the median of events that are sent one at a
+   * time.
    */
   readonly perSecond: number;
   /** As `perSecond`, but the time starts with the request that caused the event. */

@@ -17,7 +17,7 @@ const MARKED =
   'Hi @**Full Name**, see **this** and [that](https://u.org/a): `code` of #**channel>topic** :heart:, at ' +
   'https://example.org/a/b?c=d.\n\n* one *item*\n* another\n\n> and a quote';
 
-const options = { imagePreviews: true, translateEmoticons: true };
+const options = { imageAddress: (url: string) => url, translateEmoticons: true };
 
 /**
  * Measures rendering in this process. The yardstick is the parser on which the renderer is based (markdown-it), with that

@@ -41,6 +41,35 @@ export function cpuSecondsOf(pid: number): number {
   }
 }
 
+/** Returns the CPU time that the main thread of another process has used, in seconds. NaN if /proc is not available. */
+export function mainThreadSecondsOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Returns the time for which all cores together were in use since the start of the machine, in seconds. NaN without /proc. */
+export function machineSeconds(): number {
+  try {
+    const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
+    const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line.split(/ +/).map(Number);
+    return (user + nice + system + irq + softirq + steal) / 100;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Returns the memory of a process in bytes. Memory that processes share is divided among them. NaN if it cannot be read. */
+export function proportionalBytesOf(pid: number): number {
+  try {
+    return Number(/^Pss: +(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) * 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 /**
  * Starts a measurement of the CPU time of PostgreSQL, and returns a function that ends it: it returns the seconds that the
  * connections to the database have used meanwhile, without those that were closed. NaN if the database is on another machine.

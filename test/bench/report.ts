@@ -46,7 +46,16 @@ export function printTable(rows: readonly Row[]): void {
     row.yardstick === undefined ? '' : ratioOf(row).toFixed(2),
     verdictOf(row),
   ]);
-  const table = [['measurement', 'service', 'spread', 'yardstick', 'spread', 'ratio', 'mark'], ...cells];
+  printColumns([['measurement', 'service', 'spread', 'yardstick', 'spread', 'ratio', 'mark'], ...cells]);
+  for (const { id, what, facts } of rows) {
+    const said = Object.entries(facts).map(([name, value]) => `${name}: ${value}`);
+    if (said.length > 0) console.log(`${id} ${what}\n    ${said.join('\n    ')}`);
+  }
+  console.log();
+}
+
+/** Prints rows of cells in columns, and an empty line after them. */
+export function printColumns(table: readonly (readonly string[])[]): void {
   const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
   for (const line of table)
     console.log(
@@ -55,11 +64,6 @@ export function printTable(rows: readonly Row[]): void {
         .join('  ')
         .trimEnd(),
     );
-  console.log();
-  for (const { id, what, facts } of rows) {
-    const said = Object.entries(facts).map(([name, value]) => `${name}: ${value}`);
-    if (said.length > 0) console.log(`${id} ${what}\n    ${said.join('\n    ')}`);
-  }
   console.log();
 }
 

@@ -140,10 +140,16 @@ export async function makeQueues(
   const client = new Client(url, owner);
   const { queueId } = await client.register();
   client.close();
-  const made = Array.from({ length: count }, (_, i) => ({
-    user: users[i % users.length] as BenchUser,
-    id: randomUUID(),
-  }));
+  return copyQueue(
+    db,
+    queueId,
+    Array.from({ length: count }, (_, i) => users[i % users.length] as BenchUser),
+  );
+}
+
+/** Creates a queue for each of the users, with the options of an existing queue. Their position is the end of the log. */
+export async function copyQueue(db: pg.Client, queueId: string, users: readonly BenchUser[]): Promise<BenchQueue[]> {
+  const made = users.map((user) => ({ user, id: randomUUID() }));
   await db.query(
     `INSERT INTO event_queue (id, realm_id, user_id, options, idle_timeout_secs, client_name, start_id, acked_id,
                               scanned_through, created_at, last_active_at, expires_at)

@@ -31,7 +31,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     const send = async () => {
       await say(owner, channel, 'lunch', `who comes, @**${member.name}**?`);
       await owner.ok('POST', '/messages', { type: 'direct', to: [member.id, guest.id], content: '/me waves' });
-      await say(bot, channel, 'lunch', 'I do');
+      await say(bot, channel, 'dinner', 'I do');
     };
     const heard = await expectShownAlike(readers, send, { event_types: ['message'] });
     for (const events of heard) expect(events.map(({ type }) => type)).toEqual(Array(3).fill('MessageSentEvent'));
@@ -42,8 +42,8 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     const overhearing = { event_types: ['message'], all_public_streams: true };
     const say3 = async () => {
       await say(owner, channel, 'lunch');
-      await say(owner, channel, 'lunch', `@**${administrator.name}** @**all**`);
-      await say(administrator, channel, 'lunch');
+      await say(owner, channel, 'tea', `@**${administrator.name}** @**all**`);
+      await say(administrator, channel, 'dinner');
     };
     const heard = await expectShownAlike([administrator, owner], say3, overhearing);
     const flags = heard.map((events) => events.map(({ event }) => event.message.flags));
@@ -419,13 +419,16 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     expect((await named.next()).sender.email).toBe(`user${member.id}@users.invalid`);
   });
 
-  test("the event of a topic's visibility contains its channel", async () => {
-    const { member, channel } = await place();
+  test("the event of a topic's visibility contains its channel and the topic", async () => {
+    const { owner, member, channel } = await place();
+    await say(owner, channel, 'lunch');
     const set = { stream_id: channel, topic: 'lunch', visibility_policy: 3 };
     const [heard] = await expectShownAlike([member], () => member.ok('POST', '/user_topics', set), {
       event_types: ['user_topic'],
     });
-    expect(heard?.[0]?.event).toMatchObject({ topicName: 'lunch', channel: { databaseId: channel } });
+    expect(heard?.[0]?.event).toMatchObject({
+      ...{ topicName: 'lunch', channel: { databaseId: channel }, topic: { viewerVisibility: 'FOLLOWED' } },
+    });
   });
 
   test('events of presence and status contain the same data as queries', async () => {

@@ -5,6 +5,7 @@ import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-eve
 import { OWN_CHANGES } from '../helpers/features.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { InProcess } from '../helpers/in-process.ts';
+import { PNG } from '../helpers/pictures.ts';
 import { createOrganization } from '../helpers/server.ts';
 import { anotherValue } from '../helpers/settings.ts';
 import { channelOf, say, toTopic } from '../helpers/talk.ts';
@@ -40,6 +41,23 @@ export function ownThings(service: () => InProcess): void {
       const [event] = await member.poll(queue_id, last_event_id, { dontBlock: true });
       const { id: _, ...told } = event;
       expect(told).toEqual({ type: 'user_settings', op: 'update', property: 'enter_sends', value: true });
+    });
+  });
+
+  describe('files', () => {
+    test('events contain the same data as queries, for the owner only', async () => {
+      const { owner, member } = await createOrganization({}, { on: service() });
+      const upload = () => owner.ok('POST', '/user_uploads', { file: PNG });
+      const [mine, others] = await expectShownAlike([owner, member], upload);
+      expect([typesOf(mine ?? []), others]).toEqual([['AttachmentAddedEvent'], []]);
+      const { attachments } = await owner.ok('GET', '/attachments');
+      const [{ id, path_id }] = attachments;
+      const content = `[a picture](/user_uploads/${path_id})`;
+      const link = () => owner.ok('POST', '/messages', { type: 'direct', to: [owner.id], content });
+      const [linked] = await expectShownAlike([owner, member], link);
+      expect(typesOf(linked ?? [])).toContain('AttachmentUpdatedEvent');
+      const [deleted] = await expectShownAlike([owner, member], () => owner.ok('DELETE', `/attachments/${id}`));
+      expect(typesOf(deleted ?? [])).toEqual(['AttachmentRemovedEvent']);
     });
   });
 
@@ -221,10 +239,10 @@ export function ownThings(service: () => InProcess): void {
         for (const event of events)
           await logAsBefore(service(), organization.id, { type: navigation_view, ...event }, [owner]);
       });
-      expect(heard?.map(({ event: { position: _, type: _type, ...event } }) => event)).toEqual([
-        { navigationView: null },
-        { navigationView: null, fragment: 'inbox' },
-        { navigationViewId: null, fragment: 'inbox' },
+      expect(heard?.map(({ event: { position: _, type: _type, own_outdated: _own, ...event } }) => event)).toEqual([
+        { actor: null, navigationView: null },
+        { actor: null, navigationView: null, fragment: 'inbox' },
+        { actor: null, navigationViewId: null, fragment: 'inbox' },
       ]);
     });
   });

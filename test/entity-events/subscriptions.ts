@@ -104,6 +104,7 @@ export function subscriptions(service: () => InProcess): void {
       const changes = {
         ...{ color: '#abcdef', is_muted: true, pin_to_top: true, desktop_notifications: false },
         audible_notifications: true,
+        ...{ push_notifications: true, email_notifications: false },
         wildcard_mentions_notify: false,
       };
       for (const [property, value] of Object.entries(changes)) {
@@ -120,13 +121,6 @@ export function subscriptions(service: () => InProcess): void {
         });
         expect(Object.values(updated?.event.subscription)).toContain(value);
       }
-      const stored = [{ stream_id: channel, property: 'push_notifications', value: true }];
-      const change = () => owner.ok('POST', '/users/me/subscriptions/properties', { subscription_data: stored });
-      const [[heard] = []] = await expectShownAlike([owner], change, MODERN);
-      expect(heard?.event).toMatchObject({
-        subscriptionSetting: null,
-        subscription: { id: idOf(owner.id, channel) },
-      });
     });
 
     test('unarchiving sends subscriptions to clients without the capability for archived channels', async () => {

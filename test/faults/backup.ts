@@ -7,7 +7,7 @@ import { runCommand } from '../helpers/control.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
 import { ServerProcess } from '../helpers/process.ts';
 import { type Person, personOf, startDemo } from './demo.ts';
-import { acknowledgedBy, factsOf, gather } from './kills.ts';
+import { acknowledgedBy, figuresOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import type { Outcome } from './outcome.ts';
 import { between, seeded } from './random.ts';
@@ -57,7 +57,7 @@ export async function backupTrial({ backups, seed }: { backups: number; seed: nu
   return {
     trial: 'backups of the embedded database',
     facts: {
-      ...{ backups, ...factsOf(crowd), events, 'size of a backup': `${(bytes / 2 ** 20).toFixed(0)} MiB` },
+      ...{ backups, ...figuresOf(crowd), events, 'size of a backup': `${(bytes / 2 ** 20).toFixed(0)} MiB` },
       'longest backup': `${(longestMs / 1000).toFixed(1)} s`,
     },
     violations: [...violations, ...broken, ...crowd.writers.flatMap((writer) => writer.violations.lines)],

@@ -22,19 +22,22 @@ export class Cluster implements AsyncDisposable {
   readonly #port: number;
   readonly #folder: string;
   readonly #owner: Owner;
+  readonly #settings: readonly string[];
   #data: string;
   #copies = 0;
 
-  private constructor(port: number, folder: string, owner: Owner) {
+  private constructor(port: number, folder: string, owner: Owner, settings: readonly string[]) {
+    this.#settings = [...SETTINGS, ...settings];
     this.#port = port;
     this.#folder = folder;
     this.#owner = owner;
     this.#data = join(folder, 'first');
   }
 
-  static async start(): Promise<Cluster> {
+  /** Starts a server. @param settings Further settings: `name=value`. */
+  static async start(settings: readonly string[] = []): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), 'chat-cluster-'));
-    const cluster = new Cluster(await freePort(), folder, ownerOf(folder));
+    const cluster = new Cluster(await freePort(), folder, ownerOf(folder), settings);
     try {
       await cluster.program('initdb', ['-D', cluster.#data, '-U', 'postgres', '--auth=trust', '--no-sync']);
       await cluster.#start(cluster.#data, cluster.#port);
@@ -118,7 +121,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #start(data: string, port: number): Promise<void> {
-    const options = [...SETTINGS, `port=${port}`].map((setting) => `-c ${setting}`).join(' ');
+    const options = [...this.#settings, `port=${port}`].map((setting) => `-c ${setting}`).join(' ');
     await this.program('pg_ctl', ['start', '-w', '-D', data, '-l', this.path('log'), '-o', options]);
   }
 

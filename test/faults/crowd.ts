@@ -43,10 +43,7 @@ const SPARE_FILES = 500;
 /** Longest delay, in milliseconds, that is never a violation: users do not notice such a delay. */
 const SOON_MS = 100;
 
-/**
- * Times at which one message, or several concurrent messages, were acknowledged and delivered. In milliseconds since the send
- * request.
- */
+/** Times, in milliseconds since the send request, at which one message, or several, were acknowledged and delivered. */
 interface Telling {
   readonly acknowledged: number;
   /** Time at which the last socket received the last message. */
@@ -142,7 +139,7 @@ const middleOf = ({ tellings }: CrowdMeasurements, what: keyof Telling) =>
   median(tellings.map((telling) => telling[what]));
 const slowest = ({ tellings }: CrowdMeasurements) => Math.max(...tellings.map(({ acknowledged }) => acknowledged));
 
-const factsOf = (told: CrowdMeasurements) => {
+const figuresOf = (told: CrowdMeasurements) => {
   const cpu = median(told.compared.map(({ taken }) => taken.cpuSeconds));
   return `${ms(middleOf(told, 'acknowledged'))}, the last socket after ${ms(middleOf(told, 'heard'))}, ${ms(1_000 * cpu)} of CPU`;
 };
@@ -153,7 +150,7 @@ const factsOf = (told: CrowdMeasurements) => {
  */
 const waitsOf = (what: string, told: CrowdMeasurements): string[] =>
   middleOf(told, 'acknowledged') > middleOf(told, 'heard') / 2
-    ? [`${what} was acknowledged after ${factsOf(told)}: the sender waits for the recipients`]
+    ? [`${what} was acknowledged after ${figuresOf(told)}: the sender waits for the recipients`]
     : [];
 
 /** The few sockets that the other organization has at the node, and the delays of deliveries to them. */
@@ -264,8 +261,8 @@ export async function crowdTrial({
   return {
     trial: `messages to ${many} open sockets`,
     facts: {
-      'one message is acknowledged after': factsOf(alone),
-      [`the last of ${TRAIN} concurrent messages`]: factsOf(train),
+      'one message is acknowledged after': figuresOf(alone),
+      [`the last of ${TRAIN} concurrent messages`]: figuresOf(train),
       ...neighbourFigures(neighbours, besideOne),
       [`beside ${TRAIN} concurrent messages`]: neighbourFigures(neighbours, besideTrain)["neighbours' p95"],
       "delay of neighbours' deliveries after the answer": `${ms(lateBefore)} before, ${ms(lateMeanwhile)} meanwhile`,

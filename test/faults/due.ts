@@ -31,11 +31,10 @@ const NEIGHBOURS_DUE = 20;
 const LEAD_MS = 15_000;
 /** Timeout for sending all due messages, in milliseconds. The last of them are sent long after they are due. */
 const CATCH_UP_MS = 240_000;
-/**
- * Longest accepted delay of the other organization's messages (`BEHIND_MS`). Longest accepted time without a successful send to
- * the organization whose messages are due (`SILENT_MS`). Both in milliseconds.
- */
-const [BEHIND_MS, SILENT_MS] = [5_000, 2_500];
+/** Longest accepted delay of the other organization's messages, in milliseconds. */
+const MAX_DELAY_MS = 5_000;
+/** Longest accepted time, in milliseconds, without a successful send to the organization whose messages are due. */
+const MAX_SILENCE_MS = 2_500;
 /** Number of clients that send messages as the baseline (`PlainWork`), and longest duration of a baseline in seconds. */
 const PLAIN_CLIENTS = 4;
 const MOST_PLAIN_SECONDS = 20;
@@ -208,8 +207,8 @@ export async function dueTrial({
       ...(planned.length === messages ? [] : [`${planned.length} of ${messages} were scheduled`]),
       ...found.hit.violations,
       ...found.neighbours.violations,
-      ...(isTimed && behind > BEHIND_MS ? [`neighbours' messages were sent ${ms(behind)} late`] : []),
-      ...(isTimed && gap > SILENT_MS ? [`no send to the organization for ${ms(gap)}`] : []),
+      ...(isTimed && behind > MAX_DELAY_MS ? [`neighbours' messages were sent ${ms(behind)} late`] : []),
+      ...(isTimed && gap > MAX_SILENCE_MS ? [`no send to the organization for ${ms(gap)}`] : []),
       ...(failures.length > 0 ? [`sends to the organization failed: ${some(failures)}`] : []),
       ...brokenBy(found.sent),
       ...neighbours.complaints(fared, { isTimed }),

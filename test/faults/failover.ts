@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerProcess } from '../helpers/process.ts';
 import { makeNeighbour, startDemo } from './demo.ts';
 import { type Felt, gapOf } from './felt.ts';
-import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
+import { acknowledgedBy, type Crowd, figuresOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import type { Outcome } from './outcome.ts';
 import { startSwitch } from './proxy.ts';
@@ -89,7 +89,7 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
     trial: 'the primary database is lost, its standby promoted',
     facts: {
       failovers,
-      ...factsOf({ writers, listeners: all().flatMap((crowd) => crowd.listeners) }),
+      ...figuresOf({ writers, listeners: all().flatMap((crowd) => crowd.listeners) }),
       'acknowledged to neighbours': neighbours.reduce((sum, crowd) => sum + acknowledgedBy(crowd), 0),
       events: truth.events,
       'writes refused': writers.reduce((sum, { refused }) => sum + refused.length, 0),

@@ -26,8 +26,8 @@ export interface Fared {
 export interface Felt extends Broken {
   readonly fault: string;
   /**
-   * Longest time, in milliseconds, in which the affected organization could not make a change. Or a text that says why this
-   * time is not stated.
+   * Longest time, in milliseconds, in which the affected organization could not make a change. If this was not measured: a text
+   * with the reason.
    */
   readonly gap: number | string;
   /**

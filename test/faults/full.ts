@@ -8,7 +8,7 @@ import { ServerProcess } from '../helpers/process.ts';
 import { SmallDisk } from '../helpers/small-disk.ts';
 import { personOf, startDemo } from './demo.ts';
 import { gapOf } from './felt.ts';
-import { acknowledgedBy, factsOf, gather } from './kills.ts';
+import { acknowledgedBy, figuresOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
@@ -108,7 +108,7 @@ export async function fullTrial({
     trial,
     facts: {
       fills,
-      ...factsOf(crowd),
+      ...figuresOf(crowd),
       events: truth.events,
       'writes refused': crowd.writers.reduce((sum, writer) => sum + writer.refused.length, 0),
       asked: refused.toString(),

@@ -300,7 +300,7 @@ export async function hostileTrial({ databaseServer, minutes, seed, isTimed }: H
     violations: [
       ...hostile.failures.slice(0, 5),
       ...new Set([...reader.violations, ...listener.violations]),
-      // The default rate limits apply to the other organization, too, so its 429 responses are no violation.
+      // The default rate limits apply to the other organization, too, so its 429 responses are not violations.
       ...neighbours.senders.flatMap(({ failures }) => failures.filter((one) => !one.startsWith('429')).slice(0, 1)),
       ...(most('versions') > versions_per_message.max ? [`${most('versions')} versions of one message`] : []),
       ...(most('bytes') > versions_per_message_total_bytes.max ? [`${most('bytes')} bytes of versions`] : []),

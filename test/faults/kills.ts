@@ -122,7 +122,7 @@ export async function killTrial({
     trial,
     facts: {
       kills,
-      ...factsOf(crowd),
+      ...figuresOf(crowd),
       events,
       'longest start': `${(longestStartMs / 1000).toFixed(1)} s`,
       ...(neighbours && fared && neighbourFigures(neighbours, fared)),
@@ -143,7 +143,7 @@ export const acknowledgedBy = ({ writers }: Pick<Crowd, 'writers'>): number =>
   sum(writers.map(({ acknowledged }) => acknowledged.length));
 
 /** Returns the numbers of changes, connections and events of a crowd, for the `facts` of a trial's outcome. */
-export function factsOf(crowd: Pick<Crowd, 'writers' | 'listeners'>): Record<string, number | string> {
+export function figuresOf(crowd: Pick<Crowd, 'writers' | 'listeners'>): Record<string, number | string> {
   const { writers, listeners } = crowd;
   return {
     acknowledged: acknowledgedBy(crowd),

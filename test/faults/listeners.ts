@@ -26,8 +26,8 @@ const AGAIN_MS = 15;
 const SILENCE_MS = 60_000;
 
 /**
- * Events that one listener received over all its connections. `violations` contains events in the wrong order, unexpected
- * responses, and errors of the connections that no cut explains.
+ * Events that one listener received over all its connections. `violations` lists events in the wrong order, unexpected
+ * responses, and connection errors other than those that the trial causes by cutting connections.
  */
 export class ReceivedEvents {
   /** Event ids, without heartbeats. */
@@ -284,7 +284,7 @@ async function readRefusal(incoming: IncomingMessage, received: ReceivedEvents):
     return;
   }
   const text = Buffer.concat(chunks).toString('utf8');
-  if (incoming.complete && incoming.statusCode !== 503)
+  if (incoming.complete && incoming.statusCode !== 503 && incoming.statusCode !== 502)
     refused(received, `the event stream was answered with ${incoming.statusCode}`, text);
 }
 

@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Json } from '../helpers/http.ts';
 import { personOf, startDemo } from './demo.ts';
 import { gapOf } from './felt.ts';
-import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
+import { acknowledgedBy, type Crowd, figuresOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import { NamedCounters, type Outcome } from './outcome.ts';
 import { between, type Random, seeded } from './random.ts';
@@ -47,7 +47,7 @@ export async function lossTrial({
     facts: {
       losses,
       'connections ended': ended,
-      ...factsOf(crowd),
+      ...figuresOf(crowd),
       events: truth.events,
       'writes refused': crowd.writers.reduce((sum, { refused }) => sum + refused.length, 0),
       reads: reading.ends.toString(),

@@ -1,6 +1,6 @@
 import { renderMessage, UnrenderableError } from '../../src/markdown/render.ts';
 import { hostileMarkup } from '../helpers/hostile-markup.ts';
-import { directory } from '../helpers/markdown-golden.ts';
+import { directory, imageAddress } from '../helpers/markdown-golden.ts';
 import { violationsOf } from '../helpers/safe-html.ts';
 import { NamedCounters, type Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
@@ -35,7 +35,7 @@ function tryRender(source: string, i: number): string | undefined {
   try {
     const options = {
       translateEmoticons: i % 2 === 0,
-      imagePreviews: i % 3 > 0,
+      ...(i % 3 > 0 && { imageAddress }),
       defaultCodeLanguage: i % 5 === 0 ? 'js' : '',
     };
     return renderMessage(source, directory, options).html;

@@ -37,13 +37,16 @@ const ALL_KINDS = Object.keys(KINDS) as Kind[];
 /** Number of users who read queues of each kind. Each user has one queue for each transport. */
 const READERS_OF_KIND = 2;
 /**
- * Number of events after which the pattern of matching events repeats. The events at the boundaries of batched reads match, and
- * so do the last events of each repetition.
+ * Length of the pattern of inserted events, which repeats. In each repetition, only events near the positions in `EDGES` and at
+ * the end match a queue.
  */
 const EVERY = 10_000;
-/** Numbers of events after which a batched read of the log can end: by its limit of rows, and by its limit of ids. */
+/**
+ * Positions in the pattern near which events match. A batched read of the log can end there, because it returns at most 1,000
+ * rows and covers at most 4,000 ids.
+ */
 const EDGES = [1_000, 4_000];
-/** Offsets from a boundary at which events match, alternately for each kind of queue. */
+/** Offsets from a position in `EDGES`. The events at these offsets match the kinds of queues in turn. */
 const SIDES = [-2, -1, 0, 1];
 /** Number of messages in a page that a client reads. */
 const MESSAGES = 50;
@@ -80,7 +83,7 @@ class Doer {
   }
 }
 
-/** Returns the ids of the events after a position that a queue of a kind must receive, in ascending order. */
+/** Returns the ids of the events after a position that a queue of this kind must receive, in ascending order. */
 async function dueAfter(db: pg.Client, organizationId: number, { kind, after }: { kind: Kind; after: number }) {
   const { rows } = await db.query<{ id: number }>(
     `SELECT id::float8 AS id FROM event WHERE realm_id = $1 AND id > $2 AND ${KINDS[kind].due} ORDER BY id`,
@@ -89,7 +92,10 @@ async function dueAfter(db: pg.Client, organizationId: number, { kind, after }: 
   return rows.map(({ id }) => id);
 }
 
-/** Returns the positions at which events match a kind of queue, within each `EVERY` events. */
+/**
+ * Returns the positions, from 0 to below `EVERY`, of the events in the pattern that match a kind of queue. @param kind Index in
+ * `ALL_KINDS`.
+ */
 function placesOf(kind: number): number[] {
   const kinds = ALL_KINDS.length;
   const around = EDGES.flatMap((edge) => SIDES.filter((_, i) => i % kinds === kind).map((side) => edge + side));

@@ -39,7 +39,7 @@ export class SequentialSender {
     this.#more = more;
   }
 
-  /** Subscribes a user to a channel. @param more Text appended to each message. */
+  /** Subscribes a user to the channel to which the sender sends. @param more Text appended to each message. */
   static async start(url: string, person: Person, more = ''): Promise<SequentialSender> {
     const client = new Client(url, person);
     await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });

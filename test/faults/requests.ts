@@ -105,7 +105,9 @@ export class Client {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('end', () => {
-        if (incoming.complete) resolve(new ClientReply(incoming.statusCode ?? 0, Buffer.concat(chunks)));
+        // A proxy answers this if its connection to the service ended before the answer.
+        if (incoming.statusCode === 502) reject(new CutOffError('The service ended before its answer'));
+        else if (incoming.complete) resolve(new ClientReply(incoming.statusCode ?? 0, Buffer.concat(chunks)));
       });
       incoming.on('error', ({ message }) => reject(new CutOffError(message)));
       incoming.on('close', () => reject(new CutOffError('The answer was cut off')));

@@ -5,7 +5,7 @@ import { newDataDir } from '../helpers/data-dir.ts';
 import { type Environment, ServerProcess } from '../helpers/process.ts';
 import { Cluster } from './cluster.ts';
 import { type DemoService, type Person, personOf, startDemo } from './demo.ts';
-import { factsOf, gather } from './kills.ts';
+import { figuresOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import type { Outcome } from './outcome.ts';
 import { seeded } from './random.ts';
@@ -255,7 +255,7 @@ async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'f
   );
   const begun = begunBy(service.server);
   return {
-    facts: { 'timeline after the promotion': String(place?.['timeline']), ...factsOf(crowd) },
+    facts: { 'timeline after the promotion': String(place?.['timeline']), ...figuresOf(crowd) },
     violations: [
       ...(begun === 0 ? [] : [`a promotion: ${begun} epochs began`]),
       ...(place?.['noted'] === place?.['timeline'] ? [] : [`a promotion: ${JSON.stringify(place)} was not recorded`]),

@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
 import { backupTrial } from './backup.ts';
+import { cellsTrial } from './cells.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
 import { copyTrial } from './copy.ts';
 import { crowdTrial } from './crowd.ts';
@@ -54,6 +55,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'full-embedded': () => fullTrial({ on: 'embedded', fills: much(5), seed }),
   'full-postgresql': () => fullTrial({ on: 'postgresql', fills: much(5), seed }),
   backup: () => backupTrial({ backups: options.small ? 2 : 10, seed }),
+  cells: () => cellsTrial({ messages: much(100_000), seed, isTimed }),
   copy: () => copyTrial({ databaseServer, messages: much(200_000), seed }),
   losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
   failover: () => failoverTrial({ failovers: options.small ? 2 : 6, seed }),

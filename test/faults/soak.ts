@@ -3,7 +3,7 @@ import pg from 'pg';
 import { METRICS, ServerProcess } from '../helpers/process.ts';
 import { makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
 import { gapOf } from './felt.ts';
-import { acknowledgedBy, factsOf, gather } from './kills.ts';
+import { acknowledgedBy, figuresOf, gather } from './kills.ts';
 import { MIB, readMetrics } from './metrics.ts';
 import { faredIn, Neighbours, neighbourFigures, type Spell, Stranger } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
@@ -105,7 +105,7 @@ export async function soakTrial({
   return {
     trial: `${minutes} minutes of mixed load, a kill a minute`,
     facts: {
-      ...{ kills, ...factsOf(crowd), events, looks: looks.length },
+      ...{ kills, ...figuresOf(crowd), events, looks: looks.length },
       'changes per second': (acknowledgedBy(crowd) / (minutes * 60)).toFixed(0),
       ...grown,
       ...neighbourFigures(neighbours, fared),

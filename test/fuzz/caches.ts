@@ -1,6 +1,6 @@
 import { type Runtime, Session } from 'node:inspector/promises';
 
-/** Name of the global variable by which the inspector finds the prototypes, during one call of `emptyCaches`. */
+/** Name of the global variable through which `emptyCaches` passes the prototypes of the caches to the inspector. */
 const GLOBAL = 'fuzzPrototypes';
 
 /**
@@ -35,7 +35,7 @@ export async function emptyCaches(): Promise<void> {
 /**
  * Calls a function on the array of all objects with one of the prototypes.
  *
- * @returns The inspector's id of the result. Undefined if the result is no object.
+ * @returns The inspector's id of the result. Undefined if the result is not an object.
  */
 async function onAll(session: Session, index: number, functionDeclaration: string): Promise<string | undefined> {
   const prototype = await session.post('Runtime.evaluate', { expression: `globalThis.${GLOBAL}[${index}]` });

@@ -123,7 +123,7 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
       slowest: `${Math.round(slowest)} ms: ${slowestWhat}`,
       'longest wait for a processor, not counted': `${Math.round(longestWait)} ms`,
       'sign-ins that worked after the batches': signIns,
-      ...memoryFacts(readings),
+      ...memoryFigures(readings),
     },
     violations: violations.lines,
   };
@@ -141,7 +141,7 @@ const ALLOWANCES = { heap: 12 * MIB, external: 48 * MIB, rss: 96 * MIB } as cons
 type Measure = keyof typeof ALLOWANCES;
 const MEASURES = Object.keys(ALLOWANCES) as Measure[];
 
-function memoryFacts(readings: readonly MemoryReading[]): Record<string, string> {
+function memoryFigures(readings: readonly MemoryReading[]): Record<string, string> {
   const [middle, last] = [readings[Math.floor(readings.length / 2)], readings.at(-1)];
   if (middle === undefined || last === undefined || readings.length < 2) return {};
   const told = MEASURES.map((measure) => `${measure} ${mib(middle[measure])} → ${mib(last[measure])}`);

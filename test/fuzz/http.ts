@@ -1,6 +1,6 @@
 import { type Reply, type Sent, send } from '../helpers/http.ts';
 
-/** Timeout of a request, in milliseconds. Answers within the accepted duration are faster. */
+/** Timeout of a request, in milliseconds. Longer than the duration that the trial accepts. */
 const PATIENCE_MS = 20_000;
 
 /** The answer to a request, and its duration. */

@@ -24,10 +24,10 @@ const ENDS_NAMED = new Set([
   'PATCH /bots/{bot_id}',
   'POST /bots/{bot_id}/api_key/regenerate',
 ]);
-/** Endpoints that hash passwords, which takes a fifth of a second. Inputs choose them less often. */
+/** Matches endpoints that hash passwords, which takes a fifth of a second. Inputs choose them less often. */
 const HASHES = /^(POST \/users|POST \/fetch_api_key|PATCH \/settings)$/;
 
-/** Endpoints that always fail, because they need an external service which is not configured. */
+/** Matches endpoints that always fail, because they need an external service which is not configured. */
 const REFUSED = /videoprovider|jwt/;
 
 const weightOf = ({ name }: Operation): number => (HASHES.test(name) || REFUSED.test(name) ? 0.2 : 1);

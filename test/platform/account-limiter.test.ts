@@ -60,3 +60,33 @@ test('a failed request releases its permit', async () => {
   const outcomes = await Promise.allSettled([...failing, shares.run(1, async () => 'yes')]);
   expect(outcomes.at(-1)).toEqual({ status: 'fulfilled', value: 'yes' });
 });
+
+test('a request that waits outside delays no request of its account, and counts again afterwards', async () => {
+  const { ask, begun, ends } = worker();
+  const { promise: isReceived, resolve: received } = Promise.withResolvers<void>();
+  block(100);
+  const upload = shares.run(1, async () => {
+    begun.push('upload');
+    await shares.outside(() => shares.outside(() => isReceived));
+    begun.push('stored');
+    await ask(2, 'inner');
+  });
+  const message = ask(1, 'message');
+  await sleep(0);
+  expect(begun).toEqual(['upload', 'message']);
+  received();
+  await sleep(0);
+  expect(begun).toEqual(['upload', 'message', 'stored', 'inner']);
+  block(100);
+  const waiting = ask(1, 'later');
+  ends.shift()?.();
+  await message;
+  block(50);
+  await sleep(0);
+  // The upload is still running.
+  expect(begun).not.toContain('later');
+  for (ends.shift()?.(); !begun.includes('later'); ) await sleep(1);
+  ends.shift()?.();
+  await Promise.all([upload, waiting]);
+  expect(shares.isFree(1)).toBe(true);
+});

@@ -80,7 +80,7 @@ test('admits as many as before if the lock timeout was not for the lock that all
   await Promise.allSettled(ends);
 });
 
-test('refuses whoever waited for too long', async () => {
+test('refuses a change that has waited too long for a permit', async () => {
   const patienceMs = 300;
   const permits = fairPermits({ total: 1, each: 1, spare: 0 }, { longest: 250, patienceMs }, held);
   const { changes, ends } = changesOf(permits, 1, 2);

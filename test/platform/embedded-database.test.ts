@@ -1,13 +1,15 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedDatabase } from '../../src/platform/db/embedded.ts';
+import { DATABASE_FOLDER } from '../../src/platform/db/private-files.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
 
 const dataDir = newDataDir();
 let database: EmbeddedDatabase;
 
 beforeAll(async () => {
-  database = await EmbeddedDatabase.open(dataDir);
+  database = await EmbeddedDatabase.open(join(dataDir, DATABASE_FOLDER));
   await database.exec('CREATE TABLE thing (id int PRIMARY KEY, name text, facts jsonb, numbers int[])');
 });
 afterAll(async () => {
@@ -33,6 +35,16 @@ test('converts parameters and results like PGlite itself, and prepares a stateme
   expect(fields.map(({ name }) => name)).toEqual(['id', 'name', 'facts', 'numbers']);
   expect((await database.query(one, [2], { rowMode: 'array' })).rows).toEqual([[2, null, { a: 'b' }, [1, 2]]]);
   expect((await database.query(one, [9])).rows).toEqual([]);
+});
+
+test('sends and returns bytes and long texts unchanged', async () => {
+  const bytes = new Uint8Array(100_000).map((_, i) => i % 251);
+  const [row] = (await database.query<{ bytes: Uint8Array }>('SELECT $1::bytea AS bytes', [bytes], { parsers: {} }))
+    .rows;
+  expect(Buffer.from(row?.bytes ?? []).equals(bytes)).toBe(true);
+  const text = '日本語 '.repeat(50_000);
+  const sql = "SELECT $1::text AS text, NULL AS nothing, '' AS empty, n FROM generate_series(1, 2) AS n";
+  expect((await database.query(sql, [text])).rows).toEqual([1, 2].map((n) => ({ text, nothing: null, empty: '', n })));
 });
 
 test('continues after a statement that fails, in preparation or in execution', async () => {

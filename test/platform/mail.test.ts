@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { transact } from '../../src/events/log.ts';
 import { readConfig } from '../../src/platform/config.ts';
-import { type Mail, queueMail } from '../../src/platform/mail/outbox.ts';
+import { claimMail, type Mail, purgeMail, queueMail } from '../../src/platform/mail/outbox.ts';
 import { MailWorker } from '../../src/platform/mail/worker.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { type Mailbox, openMailbox } from '../helpers/mailbox.ts';
@@ -9,6 +9,9 @@ import { createOrganization } from '../helpers/server.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
+
+/** These tests queue no emails about missed messages. */
+const noMissed = () => Promise.resolve(undefined);
 
 /** Emails in the queue. The tests share a clock, so they run one after another. */
 describe('queued email', () => {
@@ -134,7 +137,7 @@ describe('queued email', () => {
   });
 
   test('is sent once by two nodes that poll at the same time', async () => {
-    const other = new MailWorker(service.app);
+    const other = new MailWorker(service.app, noMissed);
     for (let i = 0; i < 10; i++) await queue({ subject: `Mail ${i}` });
     const before = mailbox.mails.length;
     clock += 1000;
@@ -142,6 +145,33 @@ describe('queued email', () => {
     const subjects = mailbox.mails.slice(before).map(({ raw }) => /^Subject: (.*)\r$/m.exec(raw)?.[1]);
     expect(subjects.toSorted()).toEqual(Array.from({ length: 10 }, (_, i) => `Mail ${i}`));
     await other.stop();
+  });
+
+  test('does not delay others if its organization moves to another database while it is sent', async () => {
+    const { db, work } = service.app;
+    const { organization } = await createOrganization({}, { on: service });
+    await transact({ work, organizationId: organization.id }, (tx) =>
+      queueMail(tx, { organizationId: organization.id, to: 'ada@acme.example', subject: 'Moving', body: 'Good day.' }),
+    );
+    await db.$executeRaw`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'moving' USING ERRCODE = '55P03'; END $$`;
+    await db.$executeRaw`
+      CREATE TRIGGER refused BEFORE UPDATE ON outgoing_mail FOR EACH ROW
+      WHEN (NEW.sent_at IS NOT NULL AND NEW.subject = 'Moving') EXECUTE FUNCTION refuse()`;
+    try {
+      const before = mailbox.mails.length;
+      const passed = pass(1000);
+      await vi.waitFor(() => expect(mailbox.mails.length).toBe(before + 1), { timeout: 10_000 });
+      await db.$transaction([
+        db.$executeRaw`SET LOCAL session_replication_role = replica`,
+        db.$executeRaw`DELETE FROM realm WHERE id = ${organization.id}`,
+      ]);
+      expect(await passed).toHaveLength(1);
+      await queue();
+      expect(await pass(1000)).toHaveLength(1);
+    } finally {
+      await db.$executeRaw`DROP FUNCTION refuse CASCADE`;
+    }
   });
 
   test('is deleted 30 days after it was sent', async () => {
@@ -153,8 +183,42 @@ describe('queued email', () => {
     expect(await service.app.db.outgoingMail.count()).toBe(0);
   });
 
+  test('loses its text about missed messages, also if a node of the previous version has sent it', async () => {
+    const { db } = service.app;
+    const unsubscribeUrl = 'https://chat.example/unsubscribe';
+    for (const to of ['sent@acme.example', 'failed@acme.example', 'queued@acme.example'])
+      await queue({ to, body: 'A private message.', unsubscribeUrl, missedMessageIds: [7n] });
+    await queue({ to: 'other@acme.example' });
+    await db.$executeRaw`
+      UPDATE outgoing_mail SET next_attempt_at = NULL, attempts = 1,
+        sent_at = CASE WHEN recipient LIKE 'failed%' THEN NULL ELSE ${new Date(clock)}::timestamptz END
+      WHERE recipient NOT LIKE 'queued%'`;
+    await purgeMail(service.app);
+    const rows = await db.outgoingMail.findMany({ orderBy: { id: 'asc' } });
+    const kept = rows.map(({ body, unsubscribeUrl: url, missedMessageIds }) => [body, url, missedMessageIds]);
+    expect(kept).toEqual([
+      ['', null, []],
+      ['', null, []],
+      ['A private message.', unsubscribeUrl, [7n]],
+      ['Good day.\n', null, []],
+    ]);
+  });
+
+  test('is claimed without reading the others that are due', async () => {
+    const { db } = service.app;
+    const readByClaim = async () => (await service.rowsReadBy(() => claimMail(service.app))).get('outgoing_mail') ?? 0;
+    for (const unsubscribeUrl of ['https://chat.example/x', null]) {
+      await db.$executeRaw`
+        INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at, unsubscribe_url)
+        SELECT ${organizationId}, 'ada@acme.example', 'x', '', now() - n * interval '1 second', ${unsubscribeUrl}::text
+        FROM generate_series(1, 3000) AS n`;
+      await db.$executeRaw`ANALYZE outgoing_mail`;
+      expect(await readByClaim()).toBeLessThan(50);
+    }
+  });
+
   test('is not started once the service stops', async () => {
-    const worker = new MailWorker(service.app);
+    const worker = new MailWorker(service.app, noMissed);
     await worker.stop();
     await queue();
     await worker.sendDue();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Config, readConfig } from '../../src/platform/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/client.ts';
 import { DataDirectoryInUseError } from '../../src/platform/db/lock.ts';
@@ -28,7 +28,10 @@ describe('migrating', () => {
   });
 
   const names = readMigrations().map(({ name }) => name);
-  /** Migrations without a statement that fails the second time. They run again if it is not recorded that they ran. */
+  /**
+   * Migrations whose statements succeed also if they run a second time. Such a migration runs again if the record that it was
+   * applied is missing.
+   */
   const repeatable = [
     '20261128120000_search_without_statistics',
     '20261128130000_faster_folding',
@@ -36,7 +39,50 @@ describe('migrating', () => {
     '20261129050000_name_look_alikes',
     '20261129120000_database_seal',
     '20261129140000_name_words_by_case',
+    '20261129150000_indexes_by_organization',
+    '20261129150000_organization_moves',
+    '20261129150000_sort_names_of_users',
+    '20261129150010_replaced_indexes',
+    '20261129150010_sort_names_of_old_users',
+    '20261129150020_references_without_cascade',
+    '20261129150020_users_by_sort_name',
+    '20261129150030_references_validated',
+    '20261129160000_cookie_id',
+    '20261129200000_invitations',
+    '20261129201000_password_resets',
+    '20261130110100_sign_up',
+    '20261130120000_audit_log',
+    '20261130130000_attachments',
+    '20261130140000_single_sign_on',
+    '20261130150000_named_api_keys',
+    '20261130150000_notifications',
+    '20261130150000_organization_icon',
+    '20261130160000_second_factor',
+    '20261130170000_link_previews',
+    '20261130180000_event_actors',
+    '20261130180000_missed_message_ids',
+    '20261130180000_passkeys',
+    '20261130180000_stored_objects',
+    '20261130180010_due_mail',
+    '20261130190000_sessions_of_providers',
   ];
+
+  test('adds checks to existing tables without reading their rows', () => {
+    // Tables with one row.
+    const small = ['log_epoch'];
+    const recent = readMigrations().filter(({ name }) => name >= '20261130');
+    const checks = recent.flatMap(({ name, sql }) =>
+      [...sql.matchAll(/ALTER TABLE "(\w+)"([^;]*CHECK[^;]*);/g)].map(([, table = '', change = '']) => ({
+        ...{ name, table, change },
+        isNew: sql.includes(`CREATE TABLE IF NOT EXISTS "${table}"`) || sql.includes(`CREATE TABLE "${table}"`),
+      })),
+    );
+    expect(checks.map(({ name }) => name)).toContain('20261130190000_sessions_of_providers');
+    const slow = checks.filter(
+      ({ table, change, isNew }) => !isNew && !small.includes(table) && !change.endsWith('NOT VALID'),
+    );
+    expect(slow).toEqual([]);
+  });
 
   test('applies the missing migrations to an empty database, once', async () => {
     expect(await migrate(config, database)).toEqual(names);
@@ -177,6 +223,86 @@ test.skipIf(DATABASE_URL === undefined)(
       expect(await migrating).toEqual(missing.map(({ name }) => name));
     } finally {
       await other.end();
+      await database.close();
+    }
+  },
+);
+
+/** Returns a database to its state before a migration, without rows. */
+async function returnTo(database: Database, since: string): Promise<void> {
+  await database.runScript(`
+    CREATE SCHEMA before; ALTER TABLE _prisma_migrations SET SCHEMA before; DROP SCHEMA public CASCADE; CREATE SCHEMA public;
+    ALTER TABLE before._prisma_migrations SET SCHEMA public; DROP SCHEMA before;
+    DELETE FROM _prisma_migrations WHERE migration_name >= '${since}'`);
+  for (const { name, sql } of readMigrations()) if (name < since) await database.runScript(sql);
+}
+
+test.skipIf(DATABASE_URL === undefined)(
+  'nodes of the previous version write while indexes are built, and an interrupted migration is completed',
+  { timeout: 240_000 },
+  async () => {
+    await using fresh = await createDatabase(DATABASE_URL ?? '');
+    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY });
+    const database = await openDatabase(config);
+    const [old, node] = [
+      new pg.Client({ connectionString: fresh.url }),
+      new pg.Client({ connectionString: fresh.url }),
+    ];
+    await Promise.all([old.connect(), node.connect()]);
+    try {
+      await migrate(config, database);
+      const expected = (await definitionsIn(database)).map(({ definition }) => definition);
+      await returnTo(database, '20261129150000');
+      // An old transaction, for whose end the builds of indexes wait.
+      await old.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM message');
+      const building = `SELECT query FROM pg_stat_activity
+        WHERE datname = current_database() AND state = 'active' AND query LIKE 'CREATE INDEX CONCURRENTLY%ON "message"%'`;
+      const migrating = migrate(config, database);
+      await vi.waitFor(async () => expect((await node.query(building)).rowCount).toBe(1), { timeout: 30_000 });
+      await node.query(
+        `SET lock_timeout = '300ms'; BEGIN; LOCK TABLE message, user_message IN ROW EXCLUSIVE MODE; COMMIT`,
+      );
+      await old.query('COMMIT');
+      await migrating;
+      expect((await definitionsIn(database)).map(({ definition }) => definition)).toEqual(expected);
+
+      // Each call is interrupted after three more statements than the previous call. A build that ends leaves an invalid index.
+      await returnTo(database, '20261129150000');
+      let calls = 0;
+      for (let isOver = false; !isOver; ) {
+        let left = 3 * ++calls;
+        const step = async <T>(work: () => Promise<T>): Promise<T> => {
+          if (left-- <= 0) throw new Error('interrupted');
+          return work();
+        };
+        const interrupted: Database = {
+          ...database,
+          runScript: (sql) => step(() => database.runScript(sql)),
+          session: (work) =>
+            database.session((run) =>
+              work(async (sql, values) => {
+                const rows = await step(() => run(sql, values));
+                const index = /CREATE INDEX CONCURRENTLY IF NOT EXISTS "(\w+)"/.exec(sql)?.[1];
+                if (index !== undefined && left === 0)
+                  await run(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"${index}"'::regclass`);
+                return rows as never;
+              }),
+            ),
+        };
+        isOver = await migrate(config, interrupted).then(
+          () => true,
+          (error) => {
+            expect(String(error)).toContain('interrupted');
+            return false;
+          },
+        );
+      }
+      expect(calls).toBeGreaterThan(4);
+      expect((await definitionsIn(database)).map(({ definition }) => definition)).toEqual(expected);
+      const invalid = await database.db.$queryRaw`SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid`;
+      expect(invalid).toEqual([]);
+    } finally {
+      await Promise.all([old.end(), node.end()]);
       await database.close();
     }
   },

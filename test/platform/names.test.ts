@@ -343,7 +343,10 @@ describe('a new name', () => {
     ['a folder’s', 'folder'],
     ['a profile field’s', 'field'],
   ] as const;
-  /** Returns every fifth item, another fifth for each kind: all kinds use the comparison that is tested above for each item. */
+  /**
+   * Returns the share of the items that is tested for a kind of name: every fifth item, with a different start for each kind.
+   * All kinds use the comparison that the tests above check for every item.
+   */
   const shareOf = <T>(all: readonly T[], kind: string) =>
     all.filter((_, i) => i % KINDS.length === KINDS.findIndex(([name]) => name === kind));
 

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Credentials, signInBrowser, TOKEN_ENV, TOKEN_SUBDOMAIN } from '../helpers/credentials.ts';
 import { newDataDir } from '../helpers/data-dir.ts';
 import { createDatabase } from '../helpers/database.ts';
 import type { Person } from '../helpers/person.ts';
 import { ServerProcess } from '../helpers/process.ts';
 import { runProgram } from '../helpers/program.ts';
-import { createOrganization } from '../helpers/server.ts';
+import { createOrganization, OWNER_PASSWORD } from '../helpers/server.ts';
 
 // Tests the commands that copy the data of the service to another database. `npm run test:faults -- --only=copy` kills them.
 
@@ -50,7 +51,10 @@ interface Ground {
 /** Starts a service on the embedded database, or on PostgreSQL. */
 async function startOn(databaseUrl?: string): Promise<Ground> {
   const key = randomBytes(32).toString('hex');
-  const env = databaseUrl === undefined ? EMBEDDED : { DATABASE_URL: databaseUrl, SECRET_KEY: key };
+  const env = {
+    ...TOKEN_ENV,
+    ...(databaseUrl === undefined ? EMBEDDED : { DATABASE_URL: databaseUrl, SECRET_KEY: key }),
+  };
   const server = await ServerProcess.start({ env });
   onTestFinished(() => server[Symbol.asyncDispose]());
   return {
@@ -107,7 +111,11 @@ describe.skipIf(DATABASE_URL === '')('database copy', { timeout: 240_000 }, () =
     const ground = await startOn(source);
     if (source !== undefined) await query(source, 'CREATE TABLE "We Ird".notes AS SELECT 1 AS id');
     const { server } = ground;
-    const { owner, member } = await createOrganization({}, { on: server });
+    const { owner, member } = await createOrganization(
+      {},
+      { on: server, subdomain: TOKEN_SUBDOMAIN, password: OWNER_PASSWORD },
+    );
+    const credentials = await Credentials.of(owner, OWNER_PASSWORD);
     const { first, again, shown, queue } = await write(member, owner);
     const before = await shown();
     expect(before).toMatchObject({ found: 1, events: { length: 3 } });
@@ -131,6 +139,11 @@ describe.skipIf(DATABASE_URL === '')('database copy', { timeout: 240_000 }, () =
 
     await server.restart({ DATABASE_URL: to, SECRET_KEY: ground.secretKey });
     expect(await shown()).toEqual(before);
+    await credentials.expectValid();
+    // Browsers are signed in at every node, whatever its port.
+    const both = { DATABASE_URL: to, SECRET_KEY: ground.secretKey };
+    await using other = await ServerProcess.start({ env: { ...TOKEN_ENV, ...both } });
+    await credentials.expectValid(other.port);
     expect((await again()).body).toEqual(first.body);
     const { id } = await member.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: 'later' });
     expect(id).toBeGreaterThan(first.body.id);
@@ -143,8 +156,9 @@ describe.skipIf(DATABASE_URL === '')('database copy', { timeout: 240_000 }, () =
   test('seals the source: no node starts and no command runs on it until it is unsealed, which ends all queues', async () => {
     const ground = await startOn();
     const { server, env } = ground;
-    const { owner, member } = await createOrganization({}, { on: server });
+    const { owner, member } = await createOrganization({}, { on: server, password: OWNER_PASSWORD });
     const { queue } = await write(member, owner);
+    const cookieName = /^[^=]+/.exec(await signInBrowser(owner, OWNER_PASSWORD))?.[0];
     await server.stop();
     const to = await emptyDatabase();
     expect(await copy(ground, to)).toMatchObject({ code: 0 });
@@ -168,6 +182,12 @@ describe.skipIf(DATABASE_URL === '')('database copy', { timeout: 240_000 }, () =
     });
     expect(await run('database', 'unseal')).toMatchObject({ code: 1, said: 'The database is not sealed.' });
     await server.restart();
+    // The cookies of both services have different names, so that neither overwrites those of the other.
+    await using copied = await ServerProcess.start({ env: { DATABASE_URL: to, SECRET_KEY: ground.secretKey } });
+    const nameAt = async ({ port }: ServerProcess) =>
+      /^[^=]+/.exec(await signInBrowser(owner, OWNER_PASSWORD, port))?.[0];
+    expect(await nameAt(copied)).toBe(cookieName);
+    expect(await nameAt(server)).not.toBe(cookieName);
     const reply = await member.rest('GET', '/events', {
       queue_id: queue.queue_id,
       last_event_id: -1,
@@ -218,12 +238,50 @@ describe.skipIf(DATABASE_URL === '')('database copy', { timeout: 240_000 }, () =
     expect(reply.body).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' });
   });
 
+  test('refuses databases whose tables the role does not own, and names the owner', async () => {
+    const url = await emptyDatabase();
+    const ground = await startOn(url);
+    const { member } = await createOrganization({}, { on: ground.server });
+    await ground.server.stop();
+    const [owner] = await query(url, 'SELECT current_user AS name');
+    const role = `chat_test_${randomBytes(6).toString('hex')}`;
+    await query(url, `CREATE ROLE ${role} LOGIN PASSWORD 'other'`);
+    onTestFinished(async () => {
+      await query(url, `DROP OWNED BY ${role}`);
+      await query(url, `DROP ROLE ${role}`);
+    });
+    const grantAll = (on: string) =>
+      query(
+        on,
+        `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role}`,
+      );
+    await grantAll(url);
+    const asOther = (of: string) => Object.assign(new URL(of), { username: role, password: 'other' }).href;
+    const notOwned = expect.stringMatching(
+      new RegExp(`The role ${role} does not own table \\w+ of .*Run this command as its owner, ${owner?.['name']}\\.`),
+    );
+    const source = { ...ground, env: { ...ground.env, DATABASE_URL: asOther(url) } };
+    const to = await emptyDatabase();
+    expect(await copy(source, to)).toMatchObject({ code: 1, said: notOwned });
+    expect(await query(to, `SELECT to_regclass('message') AS found`)).toEqual([{ found: null }]);
+
+    const migrated = await runProgram(['cli.ts', 'migrate'], { ...ground.env, DATABASE_URL: to });
+    expect(migrated.code).toBe(0);
+    await grantAll(to);
+    expect(await copy(ground, asOther(to))).toMatchObject({ code: 1, said: notOwned });
+    await ground.server.restart();
+    expect((await member.rest('GET', '/users/me')).status).toBe(200);
+    await ground.server.stop();
+    expect(await copy(ground, await emptyDatabase())).toMatchObject({ code: 0 });
+    expect(await runProgram(['cli.ts', 'database', 'unseal'], source.env)).toMatchObject({ code: 1, said: notOwned });
+  });
+
   describe('refuses, and changes nothing', () => {
     test.each<readonly [string, () => Promise<string>, string | RegExp]>([
       [
         'no PostgreSQL',
         async () => 'mysql://localhost/chat',
-        'give a connection string that begins with postgresql://',
+        'must be a connection string that begins with postgresql://',
       ],
       ['a server that does not answer', async () => 'postgres://127.0.0.1:1/chat', /reach|connect|ECONNREFUSED/i],
       [

@@ -13,8 +13,11 @@ import { runProgram } from '../helpers/program.ts';
 const { DATABASE_URL = '' } = process.env;
 const SECRET_KEY = 's'.repeat(40);
 const LAST = readMigrations().at(-1)?.name ?? '';
-/** The last migration that creates a table. Only such a migration shows whether it was applied. */
-const CREATING = readMigrations().findLast(({ sql }) => sql.includes('CREATE TABLE'))?.name ?? '';
+/**
+ * The last migration that fails if it runs a second time, because its table exists. Only such a migration shows whether it was
+ * applied. Others are applied again.
+ */
+const CREATING = readMigrations().findLast(({ sql }) => sql.includes('CREATE TABLE "'))?.name ?? '';
 
 /** Creates a migrated database: embedded or on PostgreSQL, as the test run uses. */
 async function ground() {

@@ -33,14 +33,19 @@ test('clearing the database leaves no row of an organization in any table', asyn
   await prepareDemo(app);
   await app.db.$executeRaw`
     WITH counted AS (INSERT INTO message_count (realm_id, recipient_id, key, through_id, count)
-                     SELECT realm_id, 2 * channel_id, '', 1, 1 FROM subscription LIMIT 1)
+                     SELECT realm_id, 2 * channel_id, '', 1, 1 FROM subscription LIMIT 1),
+         moved AS (INSERT INTO realm_move (realm_id, subdomain, state, place, move_id, at)
+                   SELECT id, subdomain, 'arriving', '', gen_random_uuid(), now() FROM realm LIMIT 1),
+         changed AS (INSERT INTO realm_move_change (realm_id, name, key) SELECT id, 'message', '[1]' FROM realm LIMIT 1)
     INSERT INTO deleted_message (realm_id, id, deleted_at, body)
     SELECT realm_id, id, now(), to_jsonb(m) FROM message m LIMIT 1`;
   // A table without foreign keys keeps its rows if it is not named, so each of them needs rows here.
   const unconnected = await app.db.$queryRaw<{ name: string }[]>`
     SELECT relname::text AS name FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid AND attname = 'realm_id'
     WHERE relkind = 'r' AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = c.oid AND contype = 'f')`;
-  expect(await filledTables()).toEqual(expect.arrayContaining(unconnected.map(({ name }) => name)));
+  // A row of `realm_arrival` is deleted by the transaction that inserts it.
+  const others = unconnected.filter(({ name }) => name !== 'realm_arrival');
+  expect(await filledTables()).toEqual(expect.arrayContaining(others.map(({ name }) => name)));
   await clearDatabase(app);
   expect(await filledTables()).toEqual([]);
 });

@@ -12,6 +12,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/platform/config.ts';
 import { urlOf } from '../../src/platform/hosts.ts';
+import { MAX_FILE_SIZES_MIB } from '../../src/platform/limits.ts';
 import { createMigratedDatabase } from '../helpers/database.ts';
 import { send } from '../helpers/http.ts';
 import { Person } from '../helpers/person.ts';
@@ -138,11 +139,12 @@ describe.runIf(NGINX !== undefined)(`behind nginx${NOTE}`, () => {
     expect(patience * 1000).toBeGreaterThan(2 * readConfig({}).heartbeatMs);
   });
 
-  test('files up to the limit of the service pass', async () => {
+  test('larger files than the limit of the service are refused, others pass', async () => {
     const file = (mebibytes: number) => ({ file: Buffer.alloc(mebibytes * 1024 * 1024) });
-    const { status, body } = await owner.rest('POST', '/users/me/avatar', file(5));
-    expect([status, body.code]).toEqual([400, 'BAD_IMAGE']);
-    await expect(owner.rest('POST', '/users/me/avatar', file(7))).rejects.toThrow(/<html>|EPIPE|ECONNRESET/);
+    expect((await owner.rest('POST', '/user_uploads', file(20))).status).toBe(200);
+    const limitMib = Number(/client_max_body_size (\d+)m/.exec(DOCUMENTED)?.[1]);
+    expect(limitMib).toBeGreaterThan(MAX_FILE_SIZES_MIB.upload);
+    await expect(owner.rest('POST', '/user_uploads', file(limitMib))).rejects.toThrow(/<html>|EPIPE|ECONNRESET/);
   });
 
   /** Signs in with a password, from the client address 127.0.0.3. @param headers Additional headers. */

@@ -77,6 +77,9 @@ test('an address that cannot be parsed is reported with its variable', () => {
     ['SMTP_URL', 'smtp://chat:a/b@mail.example', 'smtp://chat:a%b@mail.example'],
     ['EXTERNAL_HOST', 'chat.example:99999', 'chat..example', '-', 'https://chat.example/path', 'ftp://chat.example'],
     ['METRICS_ADDRESS', '127.0.0.1:99999'],
+    ['S3_ENDPOINT', 's3.example', 'ftp://s3.example', 'https://s3.example/bucket', 'https://key@s3.example'],
+    ['S3_BUCKET', 'Files', 'a', 'files/2026'],
+    ['CLAMD_URL', 'clamd.example:3310', 'tcp://clamd.example', 'tcp://clamd.example:99999', 'unix:clamd.ctl'],
   ] as const) {
     for (const text of wrong) {
       const reading = () => readConfig({ SECRET_KEY: 's'.repeat(40), [name]: text });
@@ -93,6 +96,25 @@ test('an address that cannot be parsed is reported with its variable', () => {
   });
   expect(taken.databaseUrl).toBe('postgres://chat@/chat?host=/var/run/postgresql');
   expect([taken.externalScheme, taken.externalHost]).toEqual(['http', 'chat.lan:8080']);
+});
+
+test('a bucket is configured by all of its variables, or by none', () => {
+  const all = {
+    ...{ S3_ENDPOINT: 'https://s3.example:9000/', S3_BUCKET: 'chat-files' },
+    ...{ S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' },
+  };
+  expect(readConfig({}).bucket).toBeUndefined();
+  expect(readConfig({ S3_REGION: 'eu-central-1' }).bucket).toBeUndefined();
+  expect(readConfig(all).bucket).toEqual({
+    ...{ endpoint: 'https://s3.example:9000', region: 'us-east-1', name: 'chat-files', isInPath: false },
+    ...{ accessKeyId: 'id', secretAccessKey: 'secret' },
+  });
+  for (const missing of Object.keys(all)) {
+    const reading = () => readConfig({ ...all, [missing]: '' });
+    expect(reading, missing).toThrow(`${missing}: required with the other S3_ variables`);
+  }
+  expect(readConfig({ CLAMD_URL: 'tcp://[::1]:3310' }).scanner).toEqual({ host: '::1', port: 3310 });
+  expect(readConfig({ CLAMD_URL: 'unix:///run/clamd.ctl' }).scanner).toEqual({ path: '/run/clamd.ctl' });
 });
 
 const { DATABASE_URL = '' } = process.env;

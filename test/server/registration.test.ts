@@ -17,6 +17,7 @@ const OTHER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   default_stream_groups: ['realm_default_stream_groups'],
   device: ['devices'],
   message: ['max_message_id'],
+  attachment: ['upload_space_used'],
   onboarding_steps: ['onboarding_steps', 'navigation_tour_video_url'],
   presence: ['presences', 'presence_last_update_id', 'server_timestamp'],
   realm_bot: ['realm_bots'],
@@ -40,7 +41,14 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 
 /** Names of all data groups, including the empty ones that clients of other services expect. */
 const GROUPS = [
-  ...['alert_words', 'channel_folders', 'custom_profile_fields', 'default_stream_groups', 'default_streams'],
+  ...[
+    'alert_words',
+    'attachment',
+    'channel_folders',
+    'custom_profile_fields',
+    'default_stream_groups',
+    'default_streams',
+  ],
   ...['device', 'drafts', 'message', 'muted_topics', 'muted_users', 'navigation_views', 'onboarding_steps'],
   ...['presence', 'realm', 'realm_billing', 'realm_bot', 'realm_domains', 'realm_embedded_bots', 'realm_emoji'],
   ...['realm_filters', 'realm_incoming_webhook_bots', 'realm_linkifiers', 'realm_playgrounds', 'realm_user'],

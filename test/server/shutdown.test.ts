@@ -81,7 +81,7 @@ const REQUESTS = [
   ['POST', '/api/v1/users/me/status', { origin: 'https://other.example', 'sec-fetch-site': 'cross-site' }, 403],
 ] as const;
 
-test('connections open at shutdown can be used once more, and all are told to close', async () => {
+test('connections open at shutdown can be used once more, and every response closes its connection', async () => {
   await using stack = new AsyncDisposableStack();
   const service = await startInProcess();
   let stopped: Promise<void> | undefined;

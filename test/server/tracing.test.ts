@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,6 +8,7 @@ import { openLog } from '../../src/platform/log.ts';
 import { answering, newRequest } from '../../src/platform/request-note.ts';
 import { traceContextIn } from '../../src/platform/trace-context.ts';
 import { type Json, send } from '../helpers/http.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { type Collector, type ExportedSpan, startCollector } from '../helpers/otlp-collector.ts';
 import { operationBody, type Person } from '../helpers/person.ts';
@@ -85,19 +83,11 @@ describe('without an exporter', () => {
 /** A server that records the headers of each request, as a provider of the service. */
 async function startProvider() {
   const received: Json[] = [];
-  const server = createServer((request, response) => {
+  const server = await startHttpServer((request, response) => {
     received.push(request.headers);
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"join_url":"https://calls.example/1"}');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  });
+  return { ...server, received };
 }
 
 test('requests to other servers carry the trace context of the request that caused them', async () => {

@@ -72,8 +72,8 @@ test('an event whose projection fails is read from the database, and delays no o
   expect(await stream.next()).toEqual({ message: { said: 'second' } });
 });
 
-describe('what takes reading', () => {
-  test('takes as many statements for all recipients of an event as for one', async () => {
+describe('an event whose result must be read from the database', () => {
+  test('needs as many statements for all recipients of an event as for one', async () => {
     const { owner, member, guest, moderator, administrator } = await createOrganization({}, { on: service });
     const channel = await channelOf(owner, 'general', [owner, member, guest, moderator, administrator]);
     const statements = async (readers: readonly Person[]): Promise<readonly string[]> => {

@@ -26,8 +26,8 @@ const NEEDS_THE_ID: readonly RegExp[] = [
 ];
 
 /**
- * Statements that store the response to a request with an idempotency key. The response contains the id of a message, so they
- * run after that id is known.
+ * Matches statements that store the response to a request with an idempotency key. The response contains the id of a message,
+ * so they run after that id is known.
  */
 const KEEPS_THE_REPLY = /^UPDATE idempotency_record SET result|^RELEASE SAVEPOINT/;
 

@@ -11,7 +11,7 @@ import { mayMount } from '../helpers/small-disk.ts';
 const PATIENCE_MS = 240_000;
 const isOnPostgres = process.env['DATABASE_URL'] !== undefined;
 
-describe.runIf(mayMount())('what was acknowledged stays, and the service continues when space is available', () => {
+describe.runIf(mayMount())('acknowledged changes persist, and the service continues when space is available', () => {
   test.skipIf(isOnPostgres)('on the embedded database', { timeout: PATIENCE_MS }, async () => {
     const { violations, facts } = await fullTrial({ on: 'embedded', fills: 1, seed: 1 });
     expect(violations).toEqual([]);

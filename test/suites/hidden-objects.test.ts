@@ -18,8 +18,8 @@ const schema = buildSchema();
 type Hidden = Partial<Names> & Pick<Names, 'channelId' | 'channelName' | 'messageId'>;
 
 /**
- * Calls that reveal whether a channel exists, because channel names are unique. Only users who can create channels can make
- * them.
+ * Calls that create channels. They reveal whether a channel exists, because channel names are unique. Guests cannot create
+ * channels.
  */
 const TOLD_AS_TAKEN = ['POST /users/me/subscriptions', 'PATCH /users/me/subscriptions', 'Mutation.subscribe'];
 

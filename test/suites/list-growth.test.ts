@@ -11,8 +11,10 @@ import { createOrganization, type Organization } from '../helpers/server.ts';
 const [FEW, MANY] = [10, 1_000];
 
 /**
- * Returns the number of rows that a page may read of a long list. It has twice as many rows as that of a short list. The second
- * bound is for scans of a whole table, which read as much for both.
+ * Returns the maximum number of rows that a page of a long list may read.
+ *
+ * @param rows Number of rows that a page of a short list reads. That page has half as many rows. If it scans a whole table, it
+ *   reads as many as a page of the long list, so there is an absolute limit too.
  */
 const allowed = (rows: number) => Math.min(3 * rows + 60, 600);
 /** Maximum number of times that statements are counted again. Concurrent loaders share statements, depending on timing. */
@@ -35,6 +37,7 @@ const WHOLE: Readonly<Record<string, string>> = {
   'UserGroup.members *': 'Members of nested groups are listed once.',
   'UserGroup.subgroups *': 'Nested groups are listed once.',
   'Query.ownBots *': 'At most 200 bots of one user.',
+  'Query.pushDevices': 'At most 50 devices of one user.',
   'User.sessions': 'At most 100 sessions of one user, and the current one first.',
   'Query.channelFolders NAME': 'At most 1,000 folders.',
   'Query.savedSnippets TITLE': 'At most 1,000 snippets of one user.',
@@ -121,6 +124,7 @@ function lists(): List[] {
 function documentOf({ type, field, order }: List, { ids }: Place, selection: string): string {
   const size = field === 'messages' || field === 'starredMessages' ? 'last: 20' : 'first: 20';
   const page = `${field}(${size}${order === undefined ? '' : `, orderBy: { field: ${order} }`}) { ${selection} }`;
+  if (type === 'Organization') return `{ organization { ${page} } }`;
   return type === 'Query' ? `{ ${page} }` : `{ node(id: "${ids[type]}") { ... on ${type} { ${page} } } }`;
 }
 

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBucket, type TestBucket } from '../helpers/bucket.ts';
 import { createMigratedDatabase } from '../helpers/database.ts';
 import { type Reply, send } from '../helpers/http.ts';
 import { Person } from '../helpers/person.ts';
+import { download } from '../helpers/pictures.ts';
 import type { ServerProcess } from '../helpers/process.ts';
 import { createOrganization, startServer } from '../helpers/server.ts';
 
@@ -13,10 +15,12 @@ const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () => {
   const stack = new AsyncDisposableStack();
   let nodes: [ServerProcess, ServerProcess];
+  let bucket: TestBucket;
 
   beforeAll(async () => {
     const database = stack.use(await createMigratedDatabase(DATABASE_URL ?? ''));
-    const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
+    bucket = stack.use(await startBucket());
+    const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex'), ...bucket.env };
     // Both nodes start on an empty database. One of them migrates it, while the other waits.
     nodes = await Promise.all([startServer({ env }), startServer({ env })]);
     for (const node of nodes) stack.use(node);
@@ -32,6 +36,29 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   }
   const saveDraft = (person: Person, content: string) =>
     person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
+
+  test('read files that the other node stored in the bucket, and share a resumable upload', async () => {
+    const [atA, atB] = await somebody();
+    const content = randomBytes(700_000);
+    const { url } = await atA.ok('POST', '/user_uploads', { file: content });
+    expect((await download(atB, encodeURI(url), atB.headers)).bytes.equals(content)).toBe(true);
+    const tus = (by: Person, method: string, path: string, headers: Record<string, string>, body?: Buffer) =>
+      send(by.url, { method, path, body, headers: { ...by.headers, 'tus-resumable': '1.0.0', ...headers } });
+    const begun = await tus(atA, 'POST', '/tus', { 'upload-length': '700000', 'upload-metadata': 'filename YQ==' });
+    const path = String(begun.headers.location);
+    const part = (by: Person, from: number, to: number) =>
+      tus(
+        ...([by, 'PATCH', path] as const),
+        { 'upload-offset': String(from), 'content-type': 'application/offset+octet-stream' },
+        content.subarray(from, to),
+      );
+    expect((await part(atA, 0, 400_000)).status).toBe(204);
+    const { status, text } = await part(atB, 400_000, 700_000);
+    expect(status).toBe(200);
+    const { bytes } = await download(atA, JSON.parse(text).url, atA.headers);
+    expect(bytes.equals(content)).toBe(true);
+    expect(bucket.keys()).toHaveLength(2);
+  });
 
   test('deliver events of one node to clients of the other', async () => {
     const [atA, atB] = await somebody();

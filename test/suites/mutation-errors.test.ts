@@ -101,10 +101,13 @@ function wrongValues(type: GraphQLInputType, value: unknown): readonly Wrong[] {
   return name === 'ID' ? wrongIds(String(value)) : (WRONG[name] ?? []);
 }
 
-/** Words of the REST interface, names of its parameters and row ids, which messages for GraphQL clients must not contain. */
+/**
+ * Matches words of the REST interface, names of its parameters and row ids, which messages for GraphQL clients must not
+ * contain.
+ */
 const REST_WORDS = /\b(stream|streams|realm|pm|dict)\b|[a-z]+_[a-z]+|\["|2000000000|\bID '?\d/i;
 
-/** A kind of wrong input that some mutations answer in another way. */
+/** Mutations whose result for a kind of wrong input differs from that of all other mutations. */
 interface Exception {
   readonly mutations: readonly string[];
   /** Pattern of the path, without list indexes and `input`, and of the wrong value: `to.topic.name a long text`. */
@@ -147,10 +150,58 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'The external service is not configured.',
   },
   {
+    mutations: ['inviteUsers'],
+    at: /^emails /,
+    results: ['InvitationFailedError', 'ValidationError'],
+    reason: 'The error lists all addresses that are refused.',
+  },
+  {
+    mutations: ['acceptInvitation'],
+    at: /^(fullName|password) /,
+    results: ['ConflictError'],
+    reason: 'The link of the call requires a confirmed address.',
+  },
+  {
+    mutations: ['requestSignUp'],
+    at: /^email /,
+    results: ['ConflictError'],
+    reason: 'The organization requires invitations.',
+  },
+  {
+    mutations: ['completeSignUp'],
+    at: /^(fullName|password) /,
+    results: ['NotFoundError'],
+    reason: 'The link of the call does not exist.',
+  },
+  {
+    mutations: ['resetPassword'],
+    at: /^newPassword /,
+    results: ['NotFoundError'],
+    reason: 'The link of the call does not exist.',
+  },
+  {
+    mutations: ['deleteIdentityProvider'],
+    at: /^currentPassword /,
+    results: ['NotFoundError'],
+    reason: 'An earlier attempt deleted the provider: with an API key, the password is not looked at.',
+  },
+  {
+    mutations: ['unlinkIdentity'],
+    at: /^currentPassword /,
+    results: ['NotFoundError'],
+    reason: 'The callers have no identities. With an API key, the password is not looked at.',
+  },
+  {
     mutations: ['signIn', 'fetchApiKey'],
     at: /^(username|password) /,
     results: ['AuthenticationFailedError', 'RateLimitHitError'],
     reason: 'The error does not say whether the address or the password is wrong.',
+  },
+  {
+    mutations: ['removePasskey'],
+    at: /^(code|passkey|currentPassword) /,
+    results: ['NotFoundError'],
+    reason: 'The callers have no passkey, and the proof is checked after the passkey was found.',
   },
   {
     mutations: ['acknowledgeEvents', 'deleteEventQueue'],
@@ -183,6 +234,23 @@ const FORBIDDEN: Readonly<Record<string, readonly [type: string, reason: string]
   updateSubscriptionSettings: ['ConflictError', 'A viewer changes only own subscriptions, and can subscribe first.'],
   updateSettings: ['ValidationError', 'The password of the call is not that of the viewer.'],
   signOut: ['ConflictError', 'The callers have no session.'],
+  continueInApp: ['ConflictError', 'The callers have no session.'],
+  beginSecondFactorAtSignIn: ['ConflictError', 'The challenge of the call does not exist.'],
+  completeSignIn: ['ConflictError', 'The challenge of the call does not exist.'],
+  beginPasskeyAtSignIn: ['ConflictError', 'The challenge of the call does not exist.'],
+  beginPasskeyProof: ['ConflictError', 'The callers have no passkey.'],
+  addPasskey: ['ValidationError', 'No browser created the passkey of the call.'],
+  completePasskeySignIn: ['ValidationError', 'No browser used the passkey of the call.'],
+  renamePasskey: ['NotFoundError', 'The callers have no passkey.'],
+  removePasskey: ['NotFoundError', 'The callers have no passkey.'],
+  confirmSecondFactor: ['ConflictError', 'The callers have not begun to add an authenticator app.'],
+  replaceRecoveryCodes: ['ConflictError', 'The callers have no second factor.'],
+  removeSecondFactor: ['ConflictError', 'The callers have no authenticator app.'],
+  unlinkIdentity: ['ConflictError', 'The callers have a password.'],
+  acceptInvitation: ['ConflictError', 'The link of the call requires a confirmed address.'],
+  requestSignUp: ['ConflictError', 'The organization requires invitations.'],
+  completeSignUp: ['NotFoundError', 'The link of the call does not exist.'],
+  resetPassword: ['NotFoundError', 'The link of the call does not exist.'],
   fetchApiKeyByJwt: ['ConflictError', 'The external service is not configured.'],
   createVideoCall: ['ConflictError', 'The external service is not configured.'],
   completeVideoCallRegistration: ['ConflictError', 'The external service is not configured.'],

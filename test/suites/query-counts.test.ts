@@ -329,7 +329,7 @@ describe('no more queries than necessary', () => {
     ).toHaveLength(1);
   });
 
-  test('one for what several data groups of a registration share', async () => {
+  test('one for data that several data groups of a registration share', async () => {
     const queriesFor = async (groups?: readonly string[]) => {
       const register = () => many.member.register({ include_subscribers: 'true', fetch_event_types: groups });
       await register();
@@ -408,7 +408,7 @@ describe('no more queries than necessary', () => {
   test('as many for many objects by id as for few', async () => {
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
     const { owner, channelIds, folderIds, userIds } = many;
-    const messages = await owner.query('{ messages(last: 50) { nodes { id } } }');
+    const messages = await owner.query('{ messages(last: 5) { nodes { id } } }');
     const ofMessages = messages.messages.nodes.map(({ id }: Json) => id);
     const ofAll = [0, 1, 2].map((i) =>
       nodeIds({ ...nothing(), channelId: channelIds[i] ?? 0, folderId: folderIds[i] ?? 0, userId: userIds[i] ?? 0 }),

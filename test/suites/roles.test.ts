@@ -14,7 +14,7 @@ type Caller = (typeof CALLERS)[number];
 const YES = 'success';
 /** Result of a call that is refused because of the caller's role: "Administrators only" and similar. */
 const ROLE = '400 UNAUTHORIZED_PRINCIPAL';
-/** Result of a call that is refused because of the object, or because the caller is a bot. */
+/** Result of a call that is refused because of the object that it names, or because the caller is a bot. */
 const NOT = '400 BAD_REQUEST';
 const WHO = '401 UNAUTHORIZED';
 const FAIL = '401 AUTHENTICATION_FAILED';
@@ -138,7 +138,7 @@ async function makeWorld(name: string): Promise<World> {
   return { ...house, channel, message: await say(owner, channel, 'topic'), integrated };
 }
 
-describe.concurrent('who may', () => {
+describe.concurrent('roles that can call', () => {
   test.for(ENDPOINTS)('%s', async (name) => {
     const world = await makeWorld(name);
     const [method, path] = name.split(' ') as [Method, string];

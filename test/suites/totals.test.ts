@@ -37,9 +37,17 @@ const OTHERS: readonly TotalName[] = [
   ...(['versions_per_message', 'versions_per_message_total_bytes'] as const),
   // `channels/subscription-periods.test.ts` tests this total.
   'joins_per_user_and_channel',
+  // `administration/single-sign-on.test.ts` tests this total.
+  'identity_providers',
+  // `messages/notifications.test.ts` tests this total.
+  'push_devices',
+  // `access/api-keys.test.ts` tests this total.
+  'api_keys',
+  // `administration/passkeys.test.ts` tests this total.
+  'passkeys',
 ];
 
-describe('what a user or an organization can pile up', () => {
+describe('limits on the objects of a user or an organization', () => {
   test('has a test for each total', () => {
     expect([...Object.keys(PILES), ...OTHERS].sort()).toEqual([...TOTAL_NAMES].sort());
   });
@@ -402,7 +410,24 @@ const TABLES: Readonly<Record<string, Bound>> = {
   topic_move: { isUnlisted: true },
   message_edit: { totals: ['versions_per_message', 'versions_per_message_total_bytes'] },
   api_key: { key: ['user_id'] },
+  second_factor: { key: ['user_id'] },
+  // A person gets ten codes, which replace earlier ones.
+  recovery_code: { isUnlisted: true },
+  named_api_key: { totals: ['api_keys'] },
+  passkey: { totals: ['passkeys'] },
   call_token: { key: ['user_id'] },
+  identity_provider: { totals: ['identity_providers'] },
+  push_device: { totals: ['push_devices'] },
+  push_key: { key: [] },
+  notification: { removedAfter: 'created_at' },
+  notification_progress: { key: [] },
+  // One identity of each issuer. An issuer is that of one of at most 20 providers at the time of the first sign-in.
+  linked_identity: { key: ['user_id', 'issuer'] },
+  attachment_link: { key: ['attachment_id', 'message_id'] },
+  // The parts of a file, whose size is limited.
+  attachment_chunk: { isUnlisted: true },
+  // The objects of a file: at most four. Those of no file are deleted after a day.
+  stored_object: { removedAfter: 'expires_at' },
   presence: { key: ['user_id'] },
   user_status: { key: ['user_id'] },
   profile_value: { key: ['user_id', 'field_id'] },
@@ -412,6 +437,9 @@ const TABLES: Readonly<Record<string, Bound>> = {
   event_counter: { key: [] },
   message_tally: { key: [] },
   search_progress: { key: [] },
+  link_preview_progress: { key: [] },
+  link_preview_job: { key: ['message_id'] },
+  link_preview: { removedAfter: 'expires_at' },
   searchable_message: { key: ['message_id'] },
   presence_counter: { key: [] },
   conversation_member: { key: ['user_id', 'conversation_id'] },
@@ -422,11 +450,17 @@ const TABLES: Readonly<Record<string, Bound>> = {
   message: { isPaged: true },
   conversation: { isPaged: true },
   event: { removedAfter: 'created_at' },
+  audit_log_entry: { removedAfter: 'created_at' },
   deleted_message: { removedAfter: 'deleted_at' },
   outgoing_mail: { removedAfter: 'created_at' },
   email_change: { removedAfter: 'created_at' },
+  password_reset: { key: ['user_id'] },
   used_token: { removedAfter: 'expires_at' },
+  sign_up: { removedAfter: 'expires_at' },
   log_epoch: { isUnlisted: true },
+  realm_move: { isUnlisted: true },
+  realm_move_change: { isUnlisted: true },
+  realm_arrival: { isUnlisted: true },
   message_count: { isUnlisted: true },
   search_stale: { isUnlisted: true },
   // The rows of pruned events are deleted. `events/event-retention.test.ts` tests it.

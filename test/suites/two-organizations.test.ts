@@ -140,9 +140,11 @@ describe('an organization on the same server', () => {
         expect(errors, field).toBeUndefined();
         return data[field].edges;
       };
+      // Temporary addresses differ between requests.
+      const shown = ({ temporaryUrl: _expires, ...node }: Json) => JSON.stringify(node);
       const own = new Set<string>();
       for (let page = await edgesOf(quiet.owner, { first: 5 }); page.length > 0; ) {
-        for (const { node } of page) own.add(JSON.stringify(node));
+        for (const { node } of page) own.add(shown(node));
         page = await edgesOf(quiet.owner, { first: 5, after: page.at(-1).cursor });
       }
       const cursors = (await edgesOf(busy.owner, { first: 3 })).map(({ cursor }) => cursor);
@@ -150,7 +152,7 @@ describe('an organization on the same server', () => {
       for (const cursor of cursors) {
         const after = await edgesOf(quiet.owner, { first: 5, after: cursor });
         const before = await edgesOf(quiet.owner, { last: 5, before: cursor });
-        for (const { node } of [...after, ...before]) expect(own, field).toContain(JSON.stringify(node));
+        for (const { node } of [...after, ...before]) expect(own, field).toContain(shown(node));
       }
     }
   });
