@@ -70,12 +70,7 @@ const firstStep = ({ anonymous }: Place, { email }: Person): Promise<Json> =>
   attempt(anonymous, 'signIn', { username: email, password: OWNER_PASSWORD }, CHALLENGE);
 
 const secondStep = ({ anonymous }: Place, challenge: string, proof: Parameters): Promise<Json> =>
-  attempt(
-    anonymous,
-    'completeSignIn',
-    { challenge, ...proof },
-    '... on CompleteSignInPayload { recoveryCodes userId }',
-  );
+  attempt(anonymous, 'completeSignIn', { challenge, proof }, '... on CompleteSignInPayload { recoveryCodes userId }');
 
 /** Makes both steps of a sign-in. */
 async function signIn(at: Place, person: Person, authenticator: Authenticator, forgery: Forgery = {}): Promise<Json> {
@@ -106,7 +101,7 @@ async function proofOf(person: Person, authenticator: Authenticator): Promise<Pa
     undefined,
     '... on BeginPasskeyProofPayload { options }',
   );
-  return { passkey: authenticator.use(options) };
+  return { proof: { passkey: authenticator.use(options) } };
 }
 
 const codeOf = (secret: string): string =>
@@ -211,7 +206,9 @@ describe('a passkey', () => {
     // The codes of the first factor stay valid.
     expect(app.recoveryCodes).toBeNull();
     const key = new Authenticator(originOf(owner));
-    expect(await adding(owner, key, {}, 'Key', { code: codeOf(app.secret) })).toMatchObject({ recoveryCodes: null });
+    expect(await adding(owner, key, {}, 'Key', { proof: { code: codeOf(app.secret) } })).toMatchObject({
+      recoveryCodes: null,
+    });
     clock += STEP;
     const { challenge } = await firstStep(at, owner);
     expect(await secondStep(at, challenge, { code: codeOf(app.secret) })).toMatchObject(SIGNED_IN);
@@ -228,7 +225,7 @@ describe('a passkey', () => {
     expect(await stateOf(owner)).toMatchObject({ addedAt: null, recoveryCodesLeft: 9 });
     expect((await remove(authenticator.id, await proofOf(owner, key))).__typename).toBe('RemovePasskeyPayload');
     expect(await signIn(at, owner, authenticator)).toMatchObject(REFUSED);
-    expect((await remove(key.id, { code: recoveryCodes?.[1] })).__typename).toBe('RemovePasskeyPayload');
+    expect((await remove(key.id, { proof: { code: recoveryCodes?.[1] } })).__typename).toBe('RemovePasskeyPayload');
     expect(await stateOf(owner)).toEqual({ addedAt: null, recoveryCodesLeft: 0, passkeys: [] });
     expect((await firstStep(at, owner)).__typename).toBe('SignInPayload');
     const where = { userId: owner.id };
@@ -302,14 +299,14 @@ describe('a required second factor', () => {
     expect((await begin()).__typename).toBe('ConflictError');
     expect((await stateOf(owner)).passkeys).toMatchObject([{ name: 'Passkey' }]);
     expect(await signIn(at, owner, authenticator)).toMatchObject(SIGNED_IN);
-    const last = { credentialId: authenticator.id, code: done.recoveryCodes[0] };
+    const last = { credentialId: authenticator.id, proof: { code: done.recoveryCodes[0] } };
     expect(await attempt(owner, 'removePasskey', last)).toMatchObject({
       __typename: 'ForbiddenError',
       message: 'Your organization requires a second factor of you.',
     });
     const app = await withApp(owner, await proofOf(owner, authenticator));
     expect((await attempt(owner, 'removePasskey', last)).__typename).toBe('RemovePasskeyPayload');
-    expect((await attempt(owner, 'removeSecondFactor', { code: codeOf(app.secret) })).__typename).toBe(
+    expect((await attempt(owner, 'removeSecondFactor', { proof: { code: codeOf(app.secret) } })).__typename).toBe(
       'ForbiddenError',
     );
   });
@@ -373,11 +370,18 @@ describe('attacks', () => {
     expect(await secondStep(at, challenge, { passkey: JSON.stringify(changed) })).toMatchObject(REFUSED);
     const stranger = new Authenticator(originOf(owner)).use(passkeyOptions, { id: authenticator.id });
     expect(await secondStep(at, challenge, { passkey: stranger })).toMatchObject(REFUSED);
-    for (const malformed of ['', '{}', '"x"', 'null', JSON.stringify({ ...reply, id: '!' })]) {
+    expect(await secondStep(at, challenge, { passkey: '' })).toMatchObject({
+      message: 'proof.passkey cannot be blank',
+    });
+    for (const malformed of ['{}', '"x"', 'null', JSON.stringify({ ...reply, id: '!' })]) {
       expect(await secondStep(at, challenge, { passkey: malformed })).toMatchObject(REFUSED);
     }
-    const both = { code: '123456', passkey: '{}' };
-    expect(await secondStep(at, challenge, both)).toMatchObject({ __typename: 'ValidationError' });
+    const both = { challenge, code: '123456', passkey: '{}' };
+    const refused = await at.anonymous.rest('POST', '/sessions/second_factor', both);
+    expect(refused.body).toMatchObject({
+      code: 'BAD_REQUEST',
+      msg: 'Exactly one of `code` and `passkey` is required.',
+    });
   });
 
   test('a response works once, also for parallel requests, with a counter and without one', async () => {
@@ -446,7 +450,9 @@ describe('attacks', () => {
       'a sign-in': (challenge) => signInAlone(at, authenticator, { challenge }),
       'a proof': async (challenge) => {
         const options = await optionsOf(owner, 'beginPasskeyProof');
-        return attempt(owner, 'replaceRecoveryCodes', { passkey: authenticator.use(options, { challenge }) });
+        return attempt(owner, 'replaceRecoveryCodes', {
+          proof: { passkey: authenticator.use(options, { challenge }) },
+        });
       },
       'a new passkey': async (challenge) => {
         const proof = await proofOf(owner, authenticator);
@@ -489,13 +495,15 @@ describe('attacks', () => {
       ];
     };
     const withKey = (field: string, input: Parameters) => attempt(owner, field, input);
-    const missing = { message: 'Exactly one of `code` and `passkey` is required.' };
+    const missing = { message: 'A proof with your second factor is required.' };
     for (const [how, run] of Object.entries({ 'a default key': withKey, 'a recent session': inSession })) {
       for (const field of ['beginPasskey', 'beginSecondFactor']) {
         for (const input of [{}, { currentPassword: OWNER_PASSWORD }]) {
           expect(await run(field, input), `${field} with ${how}`).toMatchObject(missing);
         }
-        expect(await run(field, { code: '000000' }), `${field} with ${how}`).toMatchObject({ message: 'Wrong code!' });
+        expect(await run(field, { proof: { code: '000000' } }), `${field} with ${how}`).toMatchObject({
+          message: 'Wrong code!',
+        });
         expect(await run(field, await proofOf(at.owner, new Authenticator(originOf(owner))))).toMatchObject(REFUSED);
         const { __typename } = await run(field, await proofOf(owner, authenticator));
         expect(__typename, `${field} with ${how}`).toBe(`${field[0]?.toUpperCase()}${field.slice(1)}Payload`);
@@ -560,7 +568,7 @@ describe('attacks', () => {
     const { owner } = await place();
     const { max } = TOTALS.passkeys;
     const { authenticator, recoveryCodes } = await enrolled(owner);
-    const { options } = await owner.mutate('beginPasskey', { code: recoveryCodes?.[0] }, 'options');
+    const { options } = await owner.mutate('beginPasskey', { proof: { code: recoveryCodes?.[0] } }, 'options');
     for (let i = 1; i < max; i++) await enrolled(owner, true, await proofOf(owner, authenticator));
     const full = { __typename: 'ConflictError', message: `You cannot have more than ${max} passkeys.` };
     expect(await attempt(owner, 'beginPasskey', {})).toMatchObject(full);
@@ -592,9 +600,9 @@ describe('attacks', () => {
       return JSON.parse(text).data[field].__typename;
     };
     expect(await run('beginPasskey', {})).toBe('PasswordRequiredError');
-    const removal = { credentialId: authenticator.id, code: recoveryCodes?.[0] };
+    const removal = { credentialId: authenticator.id, proof: { code: recoveryCodes?.[0] } };
     expect(await run('removePasskey', removal)).toBe('PasswordRequiredError');
-    const addition = { code: recoveryCodes?.[1], currentPassword: OWNER_PASSWORD };
+    const addition = { proof: { code: recoveryCodes?.[1] }, currentPassword: OWNER_PASSWORD };
     expect(await run('beginPasskey', addition)).toBe('BeginPasskeyPayload');
     expect(await run('removePasskey', { ...removal, currentPassword: OWNER_PASSWORD })).toBe('RemovePasskeyPayload');
   });

@@ -56,7 +56,7 @@ type Place = Awaited<ReturnType<typeof place>>;
 
 const RECOVERY = '... on CompleteSignInPayload { recoveryCodes userId }';
 const secondStep = ({ anonymous }: Place, challenge: string, code: string): Promise<Json> =>
-  attempt(anonymous, 'completeSignIn', { challenge, code }, RECOVERY);
+  attempt(anonymous, 'completeSignIn', { challenge, proof: { code } }, RECOVERY);
 
 /** Makes both steps of a sign-in. */
 async function signIn(at: Place, person: Person, code: string): Promise<Json> {
@@ -153,12 +153,12 @@ describe('an authenticator app', () => {
     const { owner, administrator, member } = at;
     const { secret, recoveryCodes } = await enrolled(owner);
     expect(await attempt(owner, 'beginSecondFactor', {})).toMatchObject({ __typename: 'ConflictError' });
-    expect(await attempt(owner, 'removeSecondFactor', { code: '000000' })).toMatchObject(WRONG);
-    const replaced = await owner.mutate('replaceRecoveryCodes', { code: codeOf(secret) }, 'recoveryCodes');
+    expect(await attempt(owner, 'removeSecondFactor', { proof: { code: '000000' } })).toMatchObject(WRONG);
+    const replaced = await owner.mutate('replaceRecoveryCodes', { proof: { code: codeOf(secret) } }, 'recoveryCodes');
     expect(await mailsTo(owner)).toContain('recovery codes of your second factor were replaced');
     expect(replaced.recoveryCodes).not.toContain(recoveryCodes[0]);
     clock += STEP;
-    await owner.mutate('removeSecondFactor', { code: codeOf(secret) }, '__typename');
+    await owner.mutate('removeSecondFactor', { proof: { code: codeOf(secret) } }, '__typename');
     expect((await firstStep(at, owner)).__typename).toBe('SignInPayload');
     await enrolled(member);
     await enrolled(owner);
@@ -218,7 +218,7 @@ describe('attacks', () => {
     // The code of enrollment is used as well.
     const { secret: other } = await at.member.mutate('beginSecondFactor', {}, 'secret');
     await at.member.mutate('confirmSecondFactor', { code: codeOf(other) }, '__typename');
-    expect(await attempt(at.member, 'removeSecondFactor', { code: codeOf(other) })).toMatchObject(WRONG);
+    expect(await attempt(at.member, 'removeSecondFactor', { proof: { code: codeOf(other) } })).toMatchObject(WRONG);
   });
 
   test('a code is accepted only at its own time', async () => {
@@ -239,7 +239,7 @@ describe('attacks', () => {
     const counts = Map.groupBy(results, ({ __typename }: Json) => __typename as string);
     expect([counts.get('ValidationError')?.length, counts.get('RateLimitHitError')?.length]).toEqual([5, 15]);
     expect((await signIn(at, owner, codeOf(secret))).__typename).toBe('RateLimitHitError');
-    expect(await attempt(owner, 'removeSecondFactor', { code: codeOf(secret) })).toMatchObject({
+    expect(await attempt(owner, 'removeSecondFactor', { proof: { code: codeOf(secret) } })).toMatchObject({
       __typename: 'RateLimitHitError',
     });
     await expect.poll(async () => await actionsOf(at)).toContain('sign_in_failed');
@@ -255,7 +255,8 @@ describe('attacks', () => {
     await enrolled(at.owner);
     const { challenge } = await firstStep(at, at.owner);
     const tries = ['000001', '000002'].map(
-      (code, i) => `t${i}: completeSignIn(input: { challenge: "${challenge}", code: "${code}" }) { __typename }`,
+      (code, i) =>
+        `t${i}: completeSignIn(input: { challenge: "${challenge}", proof: { code: "${code}" } }) { __typename }`,
     );
     const { errors = [] } = await at.anonymous.graphql(`mutation { ${tries.join(' ')} }`);
     expect(errors[0]?.extensions.code).toBe('DOCUMENT_LIMIT_EXCEEDED');
@@ -361,7 +362,7 @@ describe('an organization', () => {
       __typename: 'ConflictError',
     });
     clock += STEP;
-    expect(await attempt(owner, 'removeSecondFactor', { code: codeOf(begun.secret) })).toMatchObject({
+    expect(await attempt(owner, 'removeSecondFactor', { proof: { code: codeOf(begun.secret) } })).toMatchObject({
       __typename: 'ForbiddenError',
       message: 'Your organization requires a second factor of you.',
     });
@@ -461,7 +462,7 @@ test('secrets are sealed again with a new SECRET_KEY, and removed with a lost on
   const { recoveryCodes } = await enrolled(at.owner);
   const { member } = at;
   const { secret } = await enrolled(member);
-  const { options } = await member.mutate('beginPasskey', { code: codeOf(secret) }, 'options');
+  const { options } = await member.mutate('beginPasskey', { proof: { code: codeOf(secret) } }, 'options');
   const response = new Authenticator(`http://${member.host}`).create(options);
   await member.mutate('addPasskey', { name: 'Phone', response }, '__typename');
   const { app } = own;
@@ -473,7 +474,7 @@ test('secrets are sealed again with a new SECRET_KEY, and removed with a lost on
   // Recovery codes work without the secret.
   const code = (form: string) =>
     attempt(at.anonymous, 'signIn', { username: at.owner.email, password: OWNER_PASSWORD }, CHALLENGE).then(
-      ({ challenge }) => attempt(at.anonymous, 'completeSignIn', { challenge, code: form }),
+      ({ challenge }) => attempt(at.anonymous, 'completeSignIn', { challenge, proof: { code: form } }),
     );
   expect(await code('123456')).toMatchObject(WRONG);
   expect((await code(recoveryCodes[0] ?? '')).__typename).toBe('CompleteSignInPayload');

@@ -239,6 +239,8 @@ const FORBIDDEN: Readonly<Record<string, readonly [type: string, reason: string]
   completeSignIn: ['ConflictError', 'The challenge of the call does not exist.'],
   beginPasskeyAtSignIn: ['ConflictError', 'The challenge of the call does not exist.'],
   beginPasskeyProof: ['ConflictError', 'The callers have no passkey.'],
+  beginPasskey: ['ConflictError', 'The callers have no second factor.'],
+  beginSecondFactor: ['ConflictError', 'The callers have no second factor.'],
   addPasskey: ['ValidationError', 'No browser created the passkey of the call.'],
   completePasskeySignIn: ['ValidationError', 'No browser used the passkey of the call.'],
   renamePasskey: ['NotFoundError', 'The callers have no passkey.'],

@@ -6,7 +6,7 @@ import { type Emit, transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { ForbiddenError } from '../../platform/errors.ts';
+import { ConflictError, ForbiddenError, ValidationError } from '../../platform/errors.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { type FactorProof, type GivenFactorProof, proveFactor, requireFactorProof } from '../sign-in/factor-proof.ts';
 import { factorsOf } from '../sign-in/factors.ts';
@@ -25,8 +25,8 @@ export type CheckProof = (tx: Tx) => Promise<void>;
 
 /** The addition of a second factor by its owner. */
 interface Addition {
-  /** Proof with a second factor. Not needed if the viewer has none. */
-  readonly given: GivenFactorProof;
+  /** Proof with a second factor. Required if the viewer has one, and refused otherwise. */
+  readonly given: GivenFactorProof | null | undefined;
   readonly currentPassword: string | undefined;
   /** Checks that the viewer can have one more factor of this kind. */
   readonly requireFree: (db: Tx, user: User) => Promise<void>;
@@ -39,6 +39,7 @@ interface Addition {
  * @returns Whether the viewer proved a second factor. If not, the factor can only be added as the first one.
  * @throws PasswordRequiredError and the other errors of `requireProof`, and the errors of `proveFactor`.
  * @throws ValidationError if there are two proofs, or one is malformed, or if the viewer has a second factor and gives none.
+ * @throws ConflictError if there is a proof, and the viewer has no second factor.
  */
 export async function proveAddition(
   ctx: Ctx,
@@ -46,13 +47,20 @@ export async function proveAddition(
 ): Promise<{ readonly isFactorProved: boolean }> {
   const { viewer, work } = ctx;
   requirePerson(ctx);
-  const proof = given.code == null && given.passkey == null ? undefined : requireFactorProof(given);
+  const proof = given == null ? undefined : requireFactorProof(given);
   await requireProof(ctx, currentPassword);
   await requireFree(work.db, viewer.user);
-  if ((await factorsOf(work.db, viewer.user)).count === 0) return { isFactorProved: false };
-  await proveFactor(ctx, proof ?? requireFactorProof(given));
+  const hasFactor = (await factorsOf(work.db, viewer.user)).count > 0;
+  if (proof === undefined) {
+    if (hasFactor) throw new ValidationError('A proof with your second factor is required.', { parameter: 'proof' });
+    return { isFactorProved: false };
+  }
+  if (!hasFactor) throw noFactor();
+  await proveFactor(ctx, proof);
   return { isFactorProved: true };
 }
+
+export const noFactor = () => new ConflictError('You have no second factor.');
 
 /** Returns new recovery codes for a user who adds the first second factor. Null if the user has one. */
 export const codesOfFirst = async (tx: Tx, user: User): Promise<string[] | null> =>

@@ -8,7 +8,7 @@ import type { Passkey } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
-import { factorProof, REQUEST_OPTIONS } from '../sign-in/graphql-inputs.ts';
+import { FactorProof, REQUEST_OPTIONS } from '../sign-in/graphql-inputs.ts';
 import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
 import { credentialIdOf } from '../sign-in/webauthn.ts';
 import {
@@ -105,11 +105,12 @@ const OPTIONS = {
       'Options of `navigator.credentials.create`, as JSON text for `PublicKeyCredential.parseCreationOptionsFromJSON`.',
   },
 } as const;
-const PROVED_IF_ANY =
-  'If the viewer has a second factor, needs either a code of it, or the use of a passkey after `beginPasskeyProof`.';
-const PROVED = 'Needs either a code, or the use of a passkey after `beginPasskeyProof`.';
+const PROVED = 'Needs a code, or the use of a passkey after `beginPasskeyProof`.';
+const PROVED_IF_ANY = `If the viewer has a second factor: ${PROVED.replace('Needs', 'needs')}`;
 const LAST =
   'Recovery codes are removed with the last second factor, which is refused if the organization requires one of the viewer.';
+const PROOF = 'Proof with a second factor of the viewer.';
+const PROOF_IF_ANY = `${PROOF} Required if the viewer has one, and refused otherwise.`;
 const errors = [PasswordRequiredError, RateLimitHitError];
 
 mutation('beginSecondFactor', {
@@ -120,13 +121,12 @@ mutation('beginSecondFactor', {
     "Begins to add an authenticator app to the viewer's account. Complete it with `confirmSecondFactor`. " +
     PROVED_IF_ANY,
   input: (t) => ({
-    ...factorProof(t),
+    proof: t.field({ type: FactorProof, required: false, description: PROOF_IF_ANY }),
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ENROLLMENT,
   errors,
-  resolve: (ctx, { code, passkey, currentPassword }) =>
-    beginEnrollment(ctx, { code, passkey }, currentPassword ?? undefined),
+  resolve: (ctx, { proof, currentPassword }) => beginEnrollment(ctx, proof, currentPassword ?? undefined),
 });
 
 publicMutation('beginSecondFactorAtSignIn', {
@@ -159,13 +159,13 @@ mutation('replaceRecoveryCodes', {
   provesIdentity: true,
   description: `Replaces the viewer's recovery codes. ${PROVED}`,
   input: (t) => ({
-    ...factorProof(t),
+    proof: t.field({ type: FactorProof, description: PROOF }),
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({ recoveryCodes: CODES }),
   errors,
-  resolve: async (ctx, { code, passkey, currentPassword }) => ({
-    recoveryCodes: await replaceRecoveryCodes(ctx, { code, passkey }, currentPassword ?? undefined),
+  resolve: async (ctx, { proof, currentPassword }) => ({
+    recoveryCodes: await replaceRecoveryCodes(ctx, proof, currentPassword ?? undefined),
   }),
 });
 
@@ -175,13 +175,13 @@ mutation('removeSecondFactor', {
   provesIdentity: true,
   description: `Removes the viewer's authenticator app. ${LAST} ${PROVED}`,
   input: (t) => ({
-    ...factorProof(t),
+    proof: t.field({ type: FactorProof, description: PROOF }),
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({}),
   errors,
-  resolve: async (ctx, { code, passkey, currentPassword }) => {
-    await removeFactor(ctx, { code, passkey }, currentPassword ?? undefined);
+  resolve: async (ctx, { proof, currentPassword }) => {
+    await removeFactor(ctx, proof, currentPassword ?? undefined);
     return {};
   },
 });
@@ -194,13 +194,13 @@ mutation('beginPasskey', {
     "Begins to add a passkey to the viewer's account. Complete it with `addPasskey` within ten minutes. " +
     PROVED_IF_ANY,
   input: (t) => ({
-    ...factorProof(t),
+    proof: t.field({ type: FactorProof, required: false, description: PROOF_IF_ANY }),
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => OPTIONS,
   errors,
-  resolve: async (ctx, { code, passkey, currentPassword }) => ({
-    options: await beginPasskey(ctx, { code, passkey }, currentPassword ?? undefined),
+  resolve: async (ctx, { proof, currentPassword }) => ({
+    options: await beginPasskey(ctx, proof, currentPassword ?? undefined),
   }),
 });
 
@@ -254,13 +254,13 @@ mutation('removePasskey', {
   description: `Removes a passkey of the viewer. ${LAST} ${PROVED}`,
   input: (t) => ({
     credentialId: t.string({ description: WHICH }),
-    ...factorProof(t),
+    proof: t.field({ type: FactorProof, description: PROOF }),
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({ credentialId: { type: 'String', description: 'Credential id of the removed passkey.' } }),
   errors,
-  resolve: async (ctx, { credentialId, code, passkey, currentPassword }) => {
-    await removePasskey(ctx, credentialId, { code, passkey }, currentPassword ?? undefined);
+  resolve: async (ctx, { credentialId, proof, currentPassword }) => {
+    await removePasskey(ctx, credentialId, proof, currentPassword ?? undefined);
     return { credentialId };
   },
 });
@@ -269,7 +269,7 @@ mutation('beginPasskeyProof', {
   scope: 'administration',
   ignoresIdempotencyKey: true,
   description:
-    "Begins a proof with a passkey of the viewer, for changes of the viewer's second factors that have the input `passkey`. Valid " +
+    "Begins a proof with a passkey of the viewer, for changes of the viewer's second factors that have the input `proof`. Valid " +
     'for ten minutes, and for one change.',
   payload: () => ({ options: { type: 'String', description: REQUEST_OPTIONS } }),
   resolve: async (ctx) => ({ options: await beginPasskeyProof(ctx) }),

@@ -42,12 +42,16 @@ const FIRST_NAME = 'Passkey';
  * Begins to add a passkey to the viewer's account.
  *
  * @returns Options for the browser, as JSON text. Valid for ten minutes.
- * @param given Proof with an existing second factor. Not needed if the viewer has none.
+ * @param given Proof with an existing second factor. Required if the viewer has one, and refused otherwise.
  * @throws The errors of `proveAddition`.
  * @throws ForbiddenError for a bot.
  * @throws TotalReachedError if the viewer has 10 passkeys.
  */
-export async function beginPasskey(ctx: Ctx, given: GivenFactorProof, currentPassword?: string): Promise<string> {
+export async function beginPasskey(
+  ctx: Ctx,
+  given?: GivenFactorProof | null,
+  currentPassword?: string,
+): Promise<string> {
   const { app, organizationId, viewer, work } = ctx;
   const requireFree = async (db: Tx) => requireWithin('passkeys', 1 + (await passkeysOf(db, viewer.user)).length);
   const proved = await proveAddition(ctx, { given, currentPassword, requireFree });

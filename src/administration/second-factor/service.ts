@@ -20,6 +20,7 @@ import {
   type CheckProof,
   codesOfFirst,
   factorsChanged,
+  noFactor,
   proveAddition,
   removingFactor,
   replaceCodes,
@@ -57,14 +58,14 @@ export async function factorState({ work, viewer }: Ctx): Promise<FactorState> {
  * Begins to add an authenticator app to the viewer's account. It takes effect when the viewer confirms it with a code. A secret
  * that was not confirmed is replaced.
  *
- * @param given Proof with an existing second factor. Not needed if the viewer has none.
+ * @param given Proof with an existing second factor. Required if the viewer has one, and refused otherwise.
  * @throws The errors of `proveAddition`.
  * @throws ForbiddenError for a bot.
  * @throws ConflictError if the viewer has an authenticator app already, or has added a passkey during the request.
  */
 export async function beginEnrollment(
   ctx: Ctx,
-  given: GivenFactorProof = {},
+  given?: GivenFactorProof | null,
   currentPassword?: string,
 ): Promise<Enrollment> {
   const { viewer } = ctx;
@@ -194,7 +195,7 @@ export async function replaceRecoveryCodes(
 }
 
 async function requireFactor(db: Tx, user: User): Promise<void> {
-  if ((await factorsOf(db, user)).count === 0) throw new ConflictError('You have no second factor.');
+  if ((await factorsOf(db, user)).count === 0) throw noFactor();
 }
 
 /**

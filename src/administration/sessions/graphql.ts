@@ -13,7 +13,7 @@ import type { Session } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import { AuthenticationFailedError, SecondFactorRequiredError } from '../sign-in/errors.ts';
-import { factorProof, REQUEST_OPTIONS, USED_PASSKEY } from '../sign-in/graphql-inputs.ts';
+import { FactorProof, REQUEST_OPTIONS, USED_PASSKEY } from '../sign-in/graphql-inputs.ts';
 import { signInOptions } from '../sign-in/passkeys.ts';
 import {
   completeSignIn,
@@ -149,15 +149,17 @@ publicMutation('completeSignIn', {
   ignoresIdempotencyKey: true,
   provesIdentity: true,
   description:
-    'Completes the sign-in of a browser with a second factor, after `signIn` returned `SecondFactorRequiredError`: either `code` ' +
-    'or `passkey`. After five wrong codes within 30 minutes, further codes are refused. Available over HTTP only. Can be used ' +
+    'Completes the sign-in of a browser with a second factor, after `signIn` returned `SecondFactorRequiredError`. ' +
+    'After five wrong codes within 30 minutes, further codes are refused. Available over HTTP only. Can be used ' +
     'once per operation.',
   input: (t) => ({
     challenge: t.string({ description: 'Challenge of `SecondFactorRequiredError`.' }),
-    ...factorProof(
-      t,
-      `${USED_PASSKEY} For a person who adds a passkey: the response to the options of \`beginPasskeyAtSignIn\`.`,
-    ),
+    proof: t.field({
+      type: FactorProof,
+      description:
+        'Proof with a second factor. For a person who adds one: a code of the new authenticator app, or the response to the ' +
+        'options of `beginPasskeyAtSignIn`.',
+    }),
   }),
   payload: () => ({
     ...SIGNED_IN,
@@ -175,7 +177,8 @@ publicMutation('completeSignIn', {
     CsrfFailedError,
     RateLimitHitError,
   ],
-  resolve: async (request, login) => {
+  resolve: async (request, { challenge, proof }) => {
+    const login = { challenge, ...proof };
     const { user, session, recoveryCodes } = await completeSignIn(request, login, (request as GraphQLContext).browser);
     return { userId: user.id, sessionId: session.id, recoveryCodes };
   },

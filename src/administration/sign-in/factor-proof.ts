@@ -18,12 +18,12 @@ export type FactorProof = { readonly code: string } | { readonly passkey: string
 /**
  * Checks the form of a proof. Called before the state of the account is read, so that a malformed proof always has the same error.
  *
- * @throws ValidationError if there is not exactly one proof, or it contains a null byte or is too long.
+ * @throws ValidationError if there is not exactly one proof, or it is blank, contains a null byte or is too long.
  */
 export function requireFactorProof({ code, passkey }: GivenFactorProof): FactorProof {
   if (typeof code === 'string' && typeof passkey !== 'string') return { code: requireCode(code) };
   if (typeof passkey === 'string' && typeof code !== 'string') {
-    return { passkey: requireText('passkey', passkey, { max: MAX_RESPONSE_LENGTH }) };
+    return { passkey: requireText('passkey', passkey, { strip: true, min: 1, max: MAX_RESPONSE_LENGTH }) };
   }
   throw new ValidationError('Exactly one of `code` and `passkey` is required.', { parameter: 'code' });
 }

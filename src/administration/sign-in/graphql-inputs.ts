@@ -1,4 +1,4 @@
-import type { Types } from '../../api/graphql/schema/builder.ts';
+import { builder } from '../../api/graphql/schema/builder.ts';
 
 /** Description of the response of a browser that used a passkey. */
 export const USED_PASSKEY =
@@ -8,11 +8,15 @@ export const USED_PASSKEY =
 export const REQUEST_OPTIONS =
   'Options of `navigator.credentials.get`, as JSON text for `PublicKeyCredential.parseRequestOptionsFromJSON`.';
 
-/** Returns the inputs for a proof with a second factor, of which a client sets one. */
-export const factorProof = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>, passkey = USED_PASSKEY) => ({
-  code: t.string({
-    required: false,
-    description: 'Code of the authenticator app, six digits, or a recovery code. Instead of `passkey`.',
+/** GraphQL input for a proof with a second factor. */
+export const FactorProof = builder.inputType('FactorProofInput', {
+  isOneOf: true,
+  description: 'Proof with a second factor.',
+  fields: (t) => ({
+    code: t.string({ required: false, description: 'Code of the authenticator app, six digits, or a recovery code.' }),
+    passkey: t.string({
+      required: false,
+      description: `${USED_PASSKEY} In \`completeSignIn\` of a person who adds a passkey: of \`navigator.credentials.create\`.`,
+    }),
   }),
-  passkey: t.string({ required: false, description: passkey }),
 });

@@ -115,9 +115,10 @@ export async function requireSamePassword(tx: Tx, { user }: Account): Promise<vo
  * Checks the form of a code. Called before the state of the account is read, so that a malformed code always has the same error.
  *
  * @returns The code for `useCode` or `attemptCode`.
- * @throws ValidationError if the code contains a null byte, or is longer than 100 characters.
+ * @throws ValidationError if the code is blank, contains a null byte, or is longer than 100 characters.
  */
-export const requireCode = (code: string): string => requireText('code', code, { max: MAX_CODE_LENGTH });
+export const requireCode = (code: string): string =>
+  requireText('code', code, { strip: true, min: 1, max: MAX_CODE_LENGTH });
 
 /** The context of an attempt with a second factor. */
 export type AttemptCtx = WorkCtx & Pick<Scope, 'caller' | 'clientName'> & Pick<AuditedContext, 'viewer'>;

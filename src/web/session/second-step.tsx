@@ -6,6 +6,7 @@ import {
   BeginPasskeyAtSignInDocument,
   BeginSecondFactorAtSignInDocument,
   CompleteSignInDocument,
+  type FactorProofInput,
 } from '../generated/graphql.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
@@ -42,8 +43,8 @@ export function SecondStep({ first, onBack }: { readonly first: FirstStep; reado
     });
   }, [mustEnroll, challenge, begin]);
   if (codes !== undefined) return <RecoveryCodes codes={codes} onDone={renewSession} />;
-  const finish = async (proof: { readonly code: string } | { readonly passkey: string }) => {
-    const { data, error } = await complete({ input: { challenge, ...proof } });
+  const finish = async (proof: FactorProofInput) => {
+    const { data, error } = await complete({ input: { challenge, proof } });
     const result = data?.completeSignIn;
     if (result?.__typename !== 'CompleteSignInPayload') setRefusal(refusalIn(data ?? undefined, error));
     else if (mustEnroll) setCodes(result.recoveryCodes ?? null);

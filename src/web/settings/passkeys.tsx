@@ -114,7 +114,7 @@ function Addition({ hasFactor, hasPasskeys, onDone }: AdditionProps) {
   const [refusal, setRefusal] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   if (codes !== undefined) return <RecoveryCodes codes={codes} onDone={close} />;
-  const add = async (proof: Proof, fields: FormData) => {
+  const add = async (proof: Partial<Proof>, fields: FormData) => {
     const begun = await mutate(client, BeginPasskeyDocument, { input: proof });
     const begin = begun.data?.beginPasskey;
     if (begin?.__typename !== 'BeginPasskeyPayload' || begin.options == null) return refusalIn(begun.data, begun.error);
@@ -132,7 +132,7 @@ function Addition({ hasFactor, hasPasskeys, onDone }: AdditionProps) {
     }
     return undefined;
   };
-  const submit = async (proof: Proof, fields: FormData) => {
+  const submit = async (proof: Partial<Proof>, fields: FormData) => {
     setRefusal(undefined);
     setBusy(true);
     setRefusal(await add(proof, fields));
@@ -140,7 +140,7 @@ function Addition({ hasFactor, hasPasskeys, onDone }: AdditionProps) {
   };
   return (
     <FactorProofForm
-      {...{ hasFactor, hasPasskeys, refusal, isBusy }}
+      {...{ hasPasskeys, refusal, isBusy, ...(!hasFactor && { onPassword: submit }) }}
       label="Add a passkey"
       action="Continue"
       onProof={submit}

@@ -100,7 +100,7 @@ function Enrollment({ hasPasskeys, onDone }: ProofProps) {
   const [refusal, setRefusal] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   if (codes !== undefined) return <RecoveryCodes codes={codes} onDone={close} />;
-  const begin = async (proof: Proof) => {
+  const begin = async (proof: Partial<Proof>) => {
     setBusy(true);
     const { data, error } = await mutate(client, BeginSecondFactorDocument, { input: proof });
     setBusy(false);
@@ -128,8 +128,7 @@ function Enrollment({ hasPasskeys, onDone }: ProofProps) {
   };
   return app === undefined ? (
     <FactorProofForm
-      {...{ hasPasskeys, refusal, isBusy }}
-      hasFactor={hasPasskeys}
+      {...{ hasPasskeys, refusal, isBusy, ...(!hasPasskeys && { onPassword: begin }) }}
       label="Add a second factor"
       action="Continue"
       onProof={begin}
