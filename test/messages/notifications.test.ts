@@ -97,7 +97,7 @@ describe('push notifications', () => {
     await owner.ok('DELETE', `/messages/${deleted}`);
     await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['secret'], principals: [member.id] });
     device.status = 201;
-    await service.app.db.$executeRaw`UPDATE notification SET next_attempt_at = now() WHERE user_id = ${member.id}`;
+    await service.app.db.$executeRaw`UPDATE notification SET next_attempt_at = now() - interval '1 second' WHERE user_id = ${member.id}`;
     await deliver();
     const messages = device.received.map(({ message }) => message);
     expect(messages.flatMap(({ messageId }) => messageId ?? [])).toEqual([globalId('Message', kept)]);
@@ -153,7 +153,7 @@ describe('push notifications', () => {
     await direct(owner, [member]);
     await deliver();
     second.status = 201;
-    await service.app.db.$executeRaw`UPDATE notification SET next_attempt_at = now() WHERE user_id = ${member.id}`;
+    await service.app.db.$executeRaw`UPDATE notification SET next_attempt_at = now() - interval '1 second' WHERE user_id = ${member.id}`;
     await deliver();
     expect([first.received.length, second.received.length]).toEqual([1, 1]);
   });
@@ -176,7 +176,7 @@ describe('push notifications', () => {
     await owner.ok('DELETE', `/users/${guest.id}`);
     for (const device of devices) device.status = 201;
     await service.app.db.$executeRaw`
-      UPDATE notification SET next_attempt_at = now() WHERE realm_id = ${organization.id} AND transport = 'push'`;
+      UPDATE notification SET next_attempt_at = now() - interval '1 second' WHERE realm_id = ${organization.id} AND transport = 'push'`;
     await deliver();
     const shown = devices.map(({ received }) => received.filter(({ message }) => message.type === 'message').length);
     expect(shown).toEqual([1, 0]);
@@ -260,7 +260,7 @@ describe('push notifications', () => {
     await deliver();
     expect(logged()).toEqual([]);
     await service.app.db.$executeRaw`
-      UPDATE notification SET next_attempt_at = now(), attempts = 7 WHERE realm_id = ${organization.id} AND transport = 'push'`;
+      UPDATE notification SET next_attempt_at = now() - interval '1 second', attempts = 7 WHERE realm_id = ${organization.id} AND transport = 'push'`;
     await deliver();
     expect(logged().map(([fields]) => fields)).toEqual([
       { organization: organization.id, user: member.id, count: expect.any(Number) },
@@ -501,7 +501,7 @@ describe('emails about missed messages', () => {
     expect(kept).toMatchObject([{ attempts: 1 }]);
     const warn = vi.spyOn(service.app.log, 'warn');
     await service.app.db.$executeRaw`
-      UPDATE notification SET attempts = 7, next_attempt_at = now() WHERE realm_id = ${organization.id} AND user_id = ${member.id}`;
+      UPDATE notification SET attempts = 7, next_attempt_at = now() - interval '1 second' WHERE realm_id = ${organization.id} AND user_id = ${member.id}`;
     await writeDueEmails(service.app);
     const logged = warn.mock.calls.filter(([, text]) => text?.startsWith('missed-message email given up'));
     expect(logged.map(([fields]) => fields)).toEqual([{ organization: organization.id, user: member.id, count: 1 }]);

@@ -38,6 +38,7 @@ const WHOLE: Readonly<Record<string, string>> = {
   'UserGroup.subgroups *': 'Nested groups are listed once.',
   'Query.ownBots *': 'At most 200 bots of one user.',
   'Query.pushDevices': 'At most 50 devices of one user.',
+  'User.apiKeys': 'At most 100 keys of one user.',
   'User.sessions': 'At most 100 sessions of one user, and the current one first.',
   'Query.channelFolders NAME': 'At most 1,000 folders.',
   'Query.savedSnippets TITLE': 'At most 1,000 snippets of one user.',

@@ -79,6 +79,8 @@ const OF_SWEEP: Readonly<Record<string, string>> = {
     'The worker that sends emails claims the email that is due first. The emails of all copied invitations are due.',
   'SELECT "public"."outgoing_mail"."realm_id", "public"."outgoing_mail"."id" FROM "public"."outgoing_mail" WHERE':
     'The worker that sends emails checks whether an email is due. The emails of all copied invitations are due.',
+  'UPDATE outgoing_mail SET body = CASE':
+    'Once an hour: erases the text of emails about missed messages that need not be sent again.',
   'DELETE FROM "public"."event" WHERE ("public"."event"."ephemeral" =':
     'Once a minute: deletes expired typing and presence events, which it finds by their age.',
 };
