@@ -67,12 +67,17 @@ const TOKEN = /^[\w-]{43}$/;
 /**
  * Creates a session, and the entry of the audit log about the sign-in. If the user then has more sessions than `TOTALS` permits,
  * the sessions that were used least recently end.
+ *
+ * @param onOpened Called in the transaction of the new session.
  */
 export async function openSession(
   { app, work, caller, clientName }: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
   { id, organizationId }: User,
   browser: BrowserDetails,
-  origin?: SessionOrigin,
+  {
+    origin,
+    onOpened,
+  }: { readonly origin?: SessionOrigin | undefined; readonly onOpened?: (tx: Tx) => Promise<void> } = {},
 ) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();
@@ -82,6 +87,7 @@ export async function openSession(
       ...{ action: 'signed_in', objectType: 'user', objectId: id, actorId: id },
       changes: { credential: { new: 'session' } },
     });
+    await onOpened?.(tx);
     return tx.session.create({
       data: {
         ...origin,

@@ -8,6 +8,7 @@ import { sessionCookie, sessionTokenIn } from '../../api/sessions.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, Session, User } from '../../generated/prisma/client.ts';
 import { accessUser } from '../../people/users.ts';
+import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { ADMINISTRATOR, OWNER } from '../../platform/roles.ts';
@@ -15,6 +16,7 @@ import { completeSecondStep } from '../second-factor/second-step.ts';
 import { SecondFactorRequiredError } from '../sign-in/errors.ts';
 import { type GivenFactorProof, requireFactorProof } from '../sign-in/factor-proof.ts';
 import { letIn, type PasswordLogin, provePassword } from '../sign-in/login.ts';
+import { isNewDevice, queueNewDeviceMail } from '../sign-in/new-device.ts';
 import { passkeyStepOf, provePasskey } from '../sign-in/passkeys.ts';
 import { firstStepOf, isFactorRequired, newChallenge, secondStepOf } from '../sign-in/second-step.ts';
 
@@ -146,7 +148,12 @@ export async function beginSession(
 ): Promise<SignedIn> {
   const user = await letIn({ app, work }, account);
   const facts = { userAgent: browser.header('user-agent'), networkAddress: caller?.address ?? '' };
-  const { session, ...token } = await openSession({ app, work, caller, clientName }, user, facts, origin);
+  const device = { caller, clientName, userAgent: facts.userAgent };
+  const isNew = origin?.createdAt === undefined && (await isNewDevice(work.db, account, device));
+  const { session, ...token } = await openSession({ app, work, caller, clientName }, user, facts, {
+    origin,
+    ...(isNew && { onOpened: (tx: Tx) => queueNewDeviceMail(tx, account, device, app.now()) }),
+  });
   const before = sessionTokenIn(app.config, browser.header);
   browser.setCookie(sessionCookie(app, browser.header, token));
   const left = before === undefined ? undefined : await sessionByToken({ app, work }, before);

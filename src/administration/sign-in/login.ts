@@ -3,8 +3,8 @@ import type { RequestCtx, WorkCtx } from '../../access/context.ts';
 import { auditFailedSignIn, type FailedSignIn } from '../../access/failed-sign-ins.ts';
 import { verifyPassword } from '../../access/passwords.ts';
 import { normalAddress, requireActive } from '../../access/sign-in.ts';
-import { type AuditedContext, writeAuditLog } from '../../events/audit.ts';
-import { requireLive } from '../../events/context.ts';
+import type { AuditedContext } from '../../events/audit.ts';
+import { transact } from '../../events/log.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import type { Caller } from '../../platform/caller.ts';
@@ -13,6 +13,7 @@ import { refuseNullBytes } from '../../platform/text.ts';
 import { limited } from './attempts.ts';
 import { AuthenticationFailedError, PasswordAuthDisabledError } from './errors.ts';
 import { recordFirstLogin } from './first-login.ts';
+import { isNewDevice, queueNewDeviceMail } from './new-device.ts';
 import { secondStepOf } from './second-step.ts';
 
 /**
@@ -81,11 +82,13 @@ export async function logIn(
   const { app, work, caller, clientName } = request;
   const user = await letIn({ app, work }, account);
   const { id, organizationId } = user;
-  const scope = { app: requireLive(work).app, organizationId, caller, clientName };
   const changes = { credential: { new: 'api_key' }, method: { new: method } };
-  await writeAuditLog(work.db, scope, [
-    { action: 'signed_in', objectType: 'user', objectId: id, actorId: id, changes },
-  ]);
+  const device = { caller, clientName };
+  const isNew = method !== 'browser' && (await isNewDevice(work.db, account, device));
+  await transact({ work, organizationId, caller, clientName }, async (tx, emit) => {
+    emit.audit({ action: 'signed_in', objectType: 'user', objectId: id, actorId: id, changes });
+    if (isNew) await queueNewDeviceMail(tx, account, device, app.now());
+  });
   const { sealed } = await work.db.apiKey.findUniqueOrThrow({
     where: { organizationId_userId: { organizationId: user.organizationId, userId: user.id } },
   });

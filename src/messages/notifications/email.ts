@@ -1,4 +1,5 @@
 import type { Runtime } from '../../access/context.ts';
+import { localTime } from '../../access/local-time.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
 import { userSetting } from '../../access/user-settings.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
@@ -76,17 +77,10 @@ function textsOf({ messages, names, user }: Missed): string {
   const shown = messages.slice(0, MAX_SHOWN).map((message) => {
     const text = textOf(message);
     const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-    return `${names.get(message.senderId)?.fullName ?? ''}, ${timeOf(message.sentAt, user)}:\n${cut}\n`;
+    return `${names.get(message.senderId)?.fullName ?? ''}, ${localTime(message.sentAt, user)}:\n${cut}\n`;
   });
   const more = messages.length - shown.length;
   return `${shown.join('\n')}${more > 0 ? `\n… and ${more} more\n` : ''}`;
-}
-
-/** Returns a time in the user's time zone: `2026-11-30 14:02`. In UTC if the user has set none. */
-function timeOf(time: Date, user: User): string {
-  const timeZone = userSetting(user, 'timezone') || 'UTC';
-  const local = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short', timeZone }).format(time);
-  return timeZone === 'UTC' ? `${local} UTC` : local;
 }
 
 const REASON_TEXTS: Readonly<Record<string, string>> = {
