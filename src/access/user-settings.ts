@@ -248,7 +248,7 @@ export const USER_SETTINGS = {
     on('Whether the user gets digest emails of the messages sent while they were away'),
   ),
   enable_marketing_emails: withoutEffect(on('Whether the user gets emails with announcements of the service')),
-  enable_login_emails: withoutEffect(on('Whether the user gets an email after a sign-in from a new device')),
+  enable_login_emails: on('Whether the user gets an email after a sign-in from a new device'),
   enable_followed_topic_desktop_notifications: on('Whether messages in followed topics cause desktop notifications'),
   enable_followed_topic_email_notifications: on(
     'Whether messages in followed topics cause emails while the user is away',
@@ -292,8 +292,9 @@ export const USER_SETTINGS = {
     2,
     'Action after which a topic in a muted channel is automatically unmuted for the user',
   ),
-  automatically_follow_topics_where_mentioned: withoutEffect(
-    on('Whether the user automatically follows topics in which they are mentioned'),
+  automatically_follow_topics_where_mentioned: on(
+    'Whether the user automatically follows a topic when a new message mentions them by name, unless the user has set a policy ' +
+      'for it',
   ),
   resolved_topic_notice_auto_read_policy: oneOf(
     RESOLVED_TOPIC_NOTICE_AUTO_READ,

@@ -167,7 +167,7 @@ const USER: Effects = {
   message_content_in_email_notifications: 'messages/notifications/email.ts',
   enable_digest_emails: LATER,
   enable_marketing_emails: LATER,
-  enable_login_emails: LATER,
+  enable_login_emails: 'administration/sign-in/new-device.ts',
   enable_followed_topic_email_notifications: 'messages/notifications/decision.ts',
   wildcard_mentions_notify: 'messages/notifications/decision.ts',
   enable_followed_topic_wildcard_mentions_notify: 'messages/notifications/decision.ts',
@@ -175,7 +175,7 @@ const USER: Effects = {
   quiet_hours: 'messages/notifications/decision.ts',
   email_notifications_batching_period_seconds: 'messages/notifications/candidates.ts',
   realm_name_in_email_notifications_policy: 'messages/notifications/email.ts',
-  automatically_follow_topics_where_mentioned: LATER,
+  automatically_follow_topics_where_mentioned: 'messages/topic-policies/queries.ts',
   allow_private_data_export: LATER,
 };
 

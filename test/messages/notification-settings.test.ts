@@ -105,6 +105,7 @@ test('every setting has its effect in every situation', async () => {
       ...settings,
       timezone: 'Asia/Kolkata',
       automatically_follow_topics_policy: 4,
+      automatically_follow_topics_where_mentioned: false,
       automatically_unmute_topics_in_muted_streams_policy: 4,
     });
     await user.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'topic', content: 'I take part' });

@@ -97,7 +97,8 @@ describe('push notifications', () => {
     await owner.ok('DELETE', `/messages/${deleted}`);
     await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['secret'], principals: [member.id] });
     device.status = 201;
-    await service.app.db.$executeRaw`UPDATE notification SET next_attempt_at = now() - interval '1 second' WHERE user_id = ${member.id}`;
+    await service.app.db
+      .$executeRaw`UPDATE notification SET next_attempt_at = now() - interval '1 second' WHERE user_id = ${member.id}`;
     await deliver();
     const messages = device.received.map(({ message }) => message);
     expect(messages.flatMap(({ messageId }) => messageId ?? [])).toEqual([globalId('Message', kept)]);
@@ -153,7 +154,8 @@ describe('push notifications', () => {
     await direct(owner, [member]);
     await deliver();
     second.status = 201;
-    await service.app.db.$executeRaw`UPDATE notification SET next_attempt_at = now() - interval '1 second' WHERE user_id = ${member.id}`;
+    await service.app.db
+      .$executeRaw`UPDATE notification SET next_attempt_at = now() - interval '1 second' WHERE user_id = ${member.id}`;
     await deliver();
     expect([first.received.length, second.received.length]).toEqual([1, 1]);
   });

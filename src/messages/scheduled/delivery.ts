@@ -9,8 +9,7 @@ import { lockAttachments } from '../attachments/queries.ts';
 import { senderFor } from '../sender.ts';
 import { fenceFor } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
-import { emitMessage, prepareMessage } from '../sending/send.ts';
-import { setAutomaticPolicy } from '../topic-policies/service.ts';
+import { emitMessage, prepareMessage, setPoliciesOf } from '../sending/send.ts';
 import { scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
 import { LATENESS_MS } from './lateness.ts';
 import { type Claimed, claim, type Due } from './queue.ts';
@@ -113,13 +112,9 @@ async function send({ tx, emit, app }: Change, { row, owner, organization }: Cla
   const { topic, content, readBySender } = row;
   const sender = senderFor(organization, owner, row.clientName);
   const prepared = await prepareMessage(tx, app, sender, { to: destinationOf(row), topic, content, readBySender });
-  const { newPolicy: policy, target, sentAt } = prepared;
   await lockAttachments(tx, organization.id, prepared.content.attachmentIds);
   emitMessage(emit, prepared, (messageId) => markDelivered(tx, row, messageId));
-  if (policy !== undefined && target !== null) {
-    const place = { organization, userId: owner.id, now: sentAt };
-    await setAutomaticPolicy(tx, emit, place, { channelId: target.channel.id, topic: target.topic, policy });
-  }
+  await setPoliciesOf(tx, emit, prepared);
   emit(scheduledMessageRemoved(row.id), users([owner.id]));
 }
 

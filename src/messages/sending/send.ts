@@ -24,7 +24,12 @@ import type { Unsent } from '../events.ts';
 import type { MessageSender } from '../sender.ts';
 import { policyFor } from '../topic-policies/automatic.ts';
 import { type AutomaticPolicy, FOLLOWED, INHERITED, UNMUTED } from '../topic-policies/policies.ts';
-import { hasRoomForAutomaticPolicy, setAutomaticPolicy } from '../topic-policies/service.ts';
+import {
+  followByMention,
+  hasRoomForAutomaticPolicy,
+  setAutomaticPolicy,
+  usersToFollow,
+} from '../topic-policies/service.ts';
 import { normalContent, renderContent } from './content.ts';
 import { whoIsMentioned } from './mentions.ts';
 import { writeBatched } from './queue.ts';
@@ -98,11 +103,11 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
 }
 
 /**
- * Returns whether the message can be sent by one statement. Replacing an existing policy for the topic, and links to uploaded
- * files, require a transaction of several statements.
+ * Returns whether the message can be sent by one statement. Replacing an existing policy for the topic, policies of mentioned
+ * users, and links to uploaded files require a transaction of several statements.
  */
-const isOneStatement = ({ newPolicy, target, content }: PreparedMessage): boolean =>
-  !content.hasAttachment && (newPolicy === undefined || target?.topicPolicy === INHERITED);
+const isOneStatement = ({ newPolicy, followers, target, content }: PreparedMessage): boolean =>
+  !content.hasAttachment && followers.length === 0 && (newPolicy === undefined || target?.topicPolicy === INHERITED);
 
 /** Data that is stored with an idempotency key, and from which the response of a repeated request is built. */
 const StoredResponse = z.object({
@@ -174,20 +179,34 @@ async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
 function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   return transact(ctx, async (tx, emit) => {
     const prepared = await prepareFor(tx, ctx, input, true);
-    const { newPolicy, target, sender, sentAt } = prepared;
-    await lockAttachments(tx, sender.organization.id, prepared.content.attachmentIds);
+    await lockAttachments(tx, prepared.sender.organization.id, prepared.content.attachmentIds);
     const sent: { id: number; newPolicy: SentMessage['newPolicy'] } = { id: 0, newPolicy: undefined };
     emitMessage(emit, prepared, (id) => {
       sent.id = id;
     });
-    if (newPolicy !== undefined && target !== null) {
-      const { channel, topic } = target;
-      const place = { organization: sender.organization, userId: sender.id, now: sentAt };
-      const isSet = await setAutomaticPolicy(tx, emit, place, { channelId: channel.id, topic, policy: newPolicy });
-      if (isSet) sent.newPolicy = newPolicy;
-    }
+    sent.newPolicy = await setPoliciesOf(tx, emit, prepared);
     return sent;
   });
+}
+
+/**
+ * Sets the topic policies that result from a channel message in the transaction of `emit`: of the sender, and of the users whom
+ * it mentions.
+ *
+ * @returns The new policy of the sender. Undefined if it did not change.
+ */
+export async function setPoliciesOf(
+  tx: Tx,
+  emit: Emit,
+  { newPolicy, followers, target, sender, sentAt }: PreparedMessage,
+): Promise<AutomaticPolicy | undefined> {
+  if (target === null) return undefined;
+  const key = { channelId: target.channel.id, topic: target.topic };
+  const { organization } = sender;
+  if (followers.length > 0) await followByMention(tx, emit, { organization, now: sentAt }, key, followers);
+  if (newPolicy === undefined) return undefined;
+  const place = { organization, userId: sender.id, now: sentAt };
+  return (await setAutomaticPolicy(tx, emit, place, { ...key, policy: newPolicy })) ? newPolicy : undefined;
 }
 
 /** Maximum time, in milliseconds, for which `confirm` repeats its attempts. Afterwards it throws RequestTimeoutError. */
@@ -269,11 +288,16 @@ export async function prepareMessage(
   const memberIds = members?.map(({ id }) => id) ?? null;
   const named = await whoIsMentioned(db, sender, { target, memberIds }, content, now);
   const isNoteToSelf = memberIds?.length === 1;
+  const mentioned = named.mentioned.filter((id) => id !== sender.id && content.mentionedUserIds.includes(id));
   return {
     sender,
     target,
     memberIds,
     content,
+    followers:
+      target === null || mentioned.length === 0
+        ? []
+        : await usersToFollow(db, sender.organization.id, { channelId: target.channel.id, topic }, mentioned),
     payload: {
       sender: toSnapshot(sender.user),
       realm: sender.organization.subdomain,

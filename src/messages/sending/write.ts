@@ -25,6 +25,8 @@ export interface PreparedMessage {
   readonly payload: Unsent;
   /** New visibility policy of the sender for the topic. Undefined if the policy does not change. */
   readonly newPolicy: AutomaticPolicy | undefined;
+  /** Ids of the mentioned users who will follow the topic. */
+  readonly followers: readonly number[];
   readonly sentAt: Date;
 }
 

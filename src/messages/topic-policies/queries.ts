@@ -1,5 +1,6 @@
+import { USER_SETTINGS } from '../../access/user-settings.ts';
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
-import { INHERITED, literal, type TopicPolicy } from './policies.ts';
+import { FOLLOWED, INHERITED, literal, type TopicPolicy } from './policies.ts';
 import type { TopicPolicySnapshot } from './wire.ts';
 
 /** Channel and name of a topic. Letter case and Unicode form of the name do not matter. */
@@ -55,6 +56,32 @@ export async function readPolicies(
       AND t.channel_id = wanted.channel_id AND topic_key(t.topic) = topic_key(wanted.topic)
     ORDER BY wanted.place`;
   return rows.map(({ policy }) => policy ?? INHERITED);
+}
+
+/**
+ * Returns those of the mentioned users who automatically follow the topic: people with the setting and without a policy for the
+ * topic. Uses one query.
+ *
+ * @param maxPolicies Users with this number of policies or more are omitted.
+ */
+export async function followersByMention(
+  db: SqlClient,
+  organizationId: number,
+  { channelId, topic }: TopicKey,
+  userIds: readonly number[],
+  maxPolicies: number,
+): Promise<number[]> {
+  const rows = await db.$queryRaw<{ id: number }[]>`
+    SELECT u.id FROM user_account u
+    WHERE u.realm_id = ${organizationId} AND u.id = ANY(${[...userIds]}::int[]) AND u.bot_type IS NULL AND u.is_active
+      AND COALESCE((u.settings->>'automatically_follow_topics_where_mentioned')::boolean,
+                   ${USER_SETTINGS.automatically_follow_topics_where_mentioned.initial})
+      AND NOT EXISTS (
+        SELECT FROM user_topic t WHERE t.realm_id = ${organizationId} AND t.user_id = u.id AND t.channel_id = ${channelId}
+          AND topic_key(t.topic) = topic_key(${topic}))
+      AND (SELECT count(*) FROM user_topic t WHERE t.realm_id = ${organizationId} AND t.user_id = u.id) < ${maxPolicies}
+    ORDER BY u.id`;
+  return rows.map(({ id }) => id);
 }
 
 /** The policy that a topic had before it was replaced or deleted. Null if the previous policy is unknown. */
@@ -155,6 +182,27 @@ export async function savePolicies(
     FROM unnest(${[...userIds]}::int[]) AS holder(user_id) ORDER BY user_id
     ON CONFLICT (realm_id, user_id, channel_id, topic_key(topic))
       DO UPDATE SET topic = ${topic}, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
+}
+
+/**
+ * Stores `FOLLOWED` for one topic for those of the users who have no policy for it, also if one was stored concurrently.
+ *
+ * @returns The ids of these users, ascending.
+ */
+export async function addFollowers(
+  tx: Tx,
+  organizationId: number,
+  { channelId, topic }: TopicKey,
+  userIds: readonly number[],
+  now: Date,
+): Promise<number[]> {
+  const rows = await tx.$queryRaw<{ userId: number }[]>`
+    INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+    SELECT ${organizationId}, user_id, ${channelId}, ${topic}, ${FOLLOWED}, ${now}
+    FROM unnest(${[...userIds]}::int[]) AS holder(user_id) ORDER BY user_id
+    ON CONFLICT (realm_id, user_id, channel_id, topic_key(topic)) DO NOTHING
+    RETURNING user_id AS "userId"`;
+  return rows.map(({ userId }) => userId).toSorted((a, b) => a - b);
 }
 
 /** Deletes the policies of several users for a topic. */

@@ -6,7 +6,7 @@ import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Organization } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
@@ -14,10 +14,12 @@ import { requireText } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { topicPolicyChanged } from './events.ts';
 import { publishMutedTopics } from './muted.ts';
-import { INHERITED, isMoreVisible, MUTED, type TopicPolicy } from './policies.ts';
+import { FOLLOWED, INHERITED, isMoreVisible, MUTED, type TopicPolicy } from './policies.ts';
 import {
+  addFollowers,
   deletePolicies,
   deletePolicy,
+  followersByMention,
   lockPolicies,
   lockPoliciesOfBoth,
   readPolicies,
@@ -114,6 +116,27 @@ export async function setAutomaticPolicy(
   }
   await setTopicPolicy(tx, emit, place, visibility);
   return true;
+}
+
+/** Returns those of the users whom a new message mentions by name who automatically follow its topic. */
+export const usersToFollow = (
+  db: SqlClient,
+  organizationId: number,
+  topic: TopicKey,
+  userIds: readonly number[],
+): Promise<number[]> => followersByMention(db, organizationId, topic, userIds, MAX_AUTOMATIC);
+
+/** Makes users without a policy for a topic follow it, because a message mentions them, and notifies their clients. */
+export async function followByMention(
+  tx: Tx,
+  emit: Emit,
+  { organization, now }: Omit<PolicyPlace, 'userId'>,
+  { channelId, topic }: TopicKey,
+  userIds: readonly number[],
+): Promise<void> {
+  const following = await addFollowers(tx, organization.id, { channelId, topic }, userIds, now);
+  if (following.length === 0) return;
+  emit(topicPolicyChanged({ channelId, topic, policy: FOLLOWED, lastUpdated: now }, organization), users(following));
 }
 
 /**

@@ -109,6 +109,7 @@ function Fields(props: SettingProps) {
         of={[
           ['enableOnlinePushNotifications', 'Send push notifications even while I am active'],
           ['messageContentInEmailNotifications', 'Show the text of messages in emails'],
+          ['enableLoginEmails', 'Send an email when my account is used to sign in from a new device'],
         ]}
       />
       <QuietHoursFields {...props} />

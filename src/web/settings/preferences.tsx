@@ -98,6 +98,11 @@ function Fields(props: SettingProps) {
         label="Automatically follow topics"
         options={TRIGGERS}
       />
+      <Switches
+        {...props}
+        legend="Topics"
+        of={[['automaticallyFollowTopicsWhereMentioned', 'Automatically follow topics in which I am mentioned']]}
+      />
       <ChoiceSetting
         {...props}
         name="automaticallyUnmuteTopicsInMutedChannelsPolicy"
