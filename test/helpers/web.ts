@@ -5,8 +5,8 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { launchChromium } from './chromium.ts';
 import { Person } from './person.ts';
-import type { ServerProcess } from './process.ts';
-import { ROLES, startServer } from './server.ts';
+import { ServerProcess } from './process.ts';
+import { ROLES } from './server.ts';
 
 /** Timeout of page actions, in milliseconds. Long enough while other tests run on the same machine. */
 const PATIENCE_MS = 25_000;
@@ -53,7 +53,7 @@ export class DemoChat implements AsyncDisposable {
   /** Starts the service. If the service already runs, replaces it with one that has a new organization. */
   async start(): Promise<void> {
     await this[Symbol.asyncDispose]();
-    const starting = startServer({ env: { DEMO: 'on', DATABASE_URL: undefined, ...this.#env } });
+    const starting = ServerProcess.start({ env: { DEMO: 'on', DATABASE_URL: undefined, ...this.#env } });
     const browser = await launchChromium();
     this.#running = { server: await starting, browser };
   }
