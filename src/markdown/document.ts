@@ -3,12 +3,13 @@ import { renderCode } from './code.ts';
 import { escapeAttribute, escapeTex } from './escape.ts';
 import { type InlineHtml, renderInline } from './inline.ts';
 import { renderTex } from './math.ts';
+import { previewHtml } from './media.ts';
 import { type Preview, Rendering } from './rendering.ts';
-import type { DirectoryUpload, RenderedMessage, RenderOptions } from './types.ts';
+import type { RenderedMessage } from './types.ts';
 
 /**
- * Renders parsed blocks as HTML. All tags and attributes are written in this file, in code.ts, math.ts or inline.ts, or in code
- * that these files call. Source text is always escaped.
+ * Renders parsed blocks as HTML. All tags and attributes are written in this file, in code.ts, math.ts, media.ts or inline.ts, or
+ * in code that these files call. Source text is always escaped.
  *
  * @param tokens Tokens from `parseBlocks`.
  */
@@ -23,7 +24,7 @@ export function writeDocument(
 }
 
 /**
- * HTML of a block, once without and once with its image previews. Whether previews are shown is only known after all blocks are
+ * HTML of a block, once without and once with its previews of images and videos. Whether previews are shown is only known after all blocks are
  * rendered.
  */
 interface Slot {
@@ -212,26 +213,4 @@ const texError = (source: string) => `<span class="tex-error">${escapeTex(source
 function alignment(token: Token): string {
   const [, side] = /^text-align:(left|center|right)$/.exec(String(token.attrGet('style'))) ?? [];
   return side === undefined ? '' : ` style="text-align: ${side};"`;
-}
-
-function previewHtml({ url, title, upload }: Preview, { imageAddress }: RenderOptions): string {
-  const href = escapeAttribute(url);
-  const titled = title === undefined ? '' : ` title="${escapeAttribute(title)}"`;
-  const image = upload?.image ?? null;
-  const source =
-    image === null
-      ? `src="${escapeAttribute(imageAddress?.(url) ?? url)}"`
-      : thumbnailAttributes(image, upload?.mediaType ?? '');
-  return `<div class="message_inline_image"><a href="${href}"${titled}><img ${source}></a></div>`;
-}
-
-/** Returns the attributes of an image that shows the thumbnail of an uploaded file. The size is that of the whole image. */
-function thumbnailAttributes(image: NonNullable<DirectoryUpload['image']>, mediaType: string): string {
-  const { url, width, height, isAnimated } = image;
-  const animated = isAnimated ? ' data-animated="true"' : '';
-  const type = escapeAttribute(mediaType);
-  return (
-    `data-original-dimensions="${width}x${height}" data-original-content-type="${type}"${animated} ` +
-    `src="${escapeAttribute(url)}"`
-  );
 }

@@ -65,7 +65,7 @@ const BLOCKS: ReadonlySet<string> = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 
 
 /**
  * Returns the links in the HTML of a message of which previews can be shown: those to websites, outside of quotes, each URL once.
- * Links to images that are shown have no other preview. Empty if there are more than 24.
+ * Links to images and videos that are shown have no other preview. Empty if there are more than 24.
  *
  * @param html Without previews of pages.
  */
@@ -85,7 +85,7 @@ export function embedPlaces(html: string): EmbedPlace[] {
       // The text of a tight item ends where a nested list begins.
       if (name === 'ul' || name === 'ol') place(parser.startIndex);
       if (name === 'blockquote') quotes++;
-      else if (name === 'div' && classes === 'message_inline_image') isImage = true;
+      else if (name === 'div' && classes?.startsWith('message_inline_image')) isImage = true;
       else if (name === 'a' && href !== undefined && classes === undefined && quotes === 0) {
         if (isImage) shown.add(href);
         else if (/^https?:\/\//i.test(href) && href.length <= MAX_URL) pending.push(href);

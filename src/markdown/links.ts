@@ -2,6 +2,7 @@ import { bareLinksIn } from './bare-links.ts';
 import { entities, withoutEntities } from './entities.ts';
 import { escapeAttribute, escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
+import { kindOf, mediaHtml } from './media.ts';
 import { showsNothing } from './visible.ts';
 
 /** URL schemes that are allowed in links. */
@@ -18,7 +19,10 @@ const IMAGE_URL = /^https?:\/\/[^/?#]+\/[^?#]*\.(?:bmp|gif|jpe|jpeg|jpg|png|webp
 /** Maximum length of the URL of an image that is shown, in characters. Longer URLs stay links. */
 const MAX_IMAGE_URL = 2_048;
 
-/** Replaces links of the form `[text](url "title")` in a text by placeholders of their HTML. */
+/**
+ * Replaces links of the form `[text](url "title")` in a text by placeholders of their HTML. After `!`, a link to an uploaded image
+ * or sound becomes that image or a player.
+ */
 export function links(inline: Inline, text: string): string {
   if (!text.includes('](')) return text;
   const closing = pairs(text, '[', ']');
@@ -29,10 +33,12 @@ export function links(inline: Inline, text: string): string {
     const close = labelEnd === undefined ? undefined : closingParenthesis.get(labelEnd + 1);
     if (labelEnd === undefined || close === undefined) continue;
     const label = text.slice(start + 1, labelEnd);
-    const source = text.slice(start, close + 1);
-    const link = linkHtml(inline, label, text.slice(labelEnd + 2, close));
-    if (link === undefined) continue;
-    result += text.slice(end, start) + inline.keep(source, link, true);
+    const target = targetIn(inline, text.slice(labelEnd + 2, close));
+    if (target === undefined || inline.holdsLink(label)) continue;
+    const media = text[start - 1] === '!' && start > end ? mediaIn(inline, label, target) : undefined;
+    const from = media === undefined ? start : start - 1;
+    result += text.slice(end, from);
+    result += inline.keep(text.slice(from, close + 1), media ?? linkHtml(inline, label, target), true);
     end = close + 1;
   }
   return result + text.slice(end);
@@ -56,19 +62,48 @@ function pairs(text: string, open: string, close: string): Map<number, number> {
   return closing;
 }
 
-function linkHtml(inline: Inline, label: string, target: string): string | undefined {
+/** Target of a link of the form `[text](url "title")`. */
+interface Target {
+  /** URL as written. */
+  readonly written: string;
+  readonly href: string;
+  readonly title: string | undefined;
+}
+
+/** Reads the part of a link between the parentheses. Undefined if it is no URL, or a URL that is not allowed. */
+function targetIn(inline: Inline, source: string): Target | undefined {
   const [, bracketed, plain = bracketed, double, single = double] =
-    /^\s*(?:<([^<>\n]*)>|([^\s<]\S*))(?:\s+(?:"([\s\S]*)"|'([\s\S]*)'))?\s*$/.exec(target) ?? [];
-  if (plain === undefined || inline.source(plain) !== plain || inline.holdsLink(label)) return undefined;
+    /^\s*(?:<([^<>\n]*)>|([^\s<]\S*))(?:\s+(?:"([\s\S]*)"|'([\s\S]*)'))?\s*$/.exec(source) ?? [];
+  if (plain === undefined || inline.source(plain) !== plain) return undefined;
   const href = hrefOf(inline, plain);
-  if (href === undefined) return undefined;
-  const title = single === undefined ? '' : ` title="${escapeAttribute(withoutEntities(inline.source(single)))}"`;
+  const title = single === undefined ? undefined : withoutEntities(inline.source(single));
+  return href === undefined ? undefined : { written: plain, href, title };
+}
+
+function linkHtml(inline: Inline, label: string, { written: plain, href, title }: Target): string {
+  const titled = title === undefined ? '' : ` title="${escapeAttribute(title)}"`;
   const html = inline.html(entities(inline, label));
   const isBlank = showsNothing(html);
   const shown = isBlank ? escapeText(plain) : html;
   const written = isBlank ? plain : inline.source(label);
   recordLink(inline, href, { title: written === plain ? undefined : written, bare: undefined });
-  return `<a href="${escapeAttribute(href)}"${title}>${shown}</a>`;
+  return `<a href="${escapeAttribute(href)}"${titled}>${shown}</a>`;
+}
+
+/**
+ * Returns the HTML of an uploaded image or sound within the text: in a quote, a link. Undefined for other targets, and if the label
+ * contains a construct, such as a mention: the HTML could not show it.
+ */
+function mediaIn(inline: Inline, label: string, target: Target): string | undefined {
+  const { rendering } = inline;
+  const upload = rendering.directory?.upload?.(target.href);
+  if (upload === undefined || inline.source(label) !== label) return undefined;
+  const html = mediaHtml(upload, withoutEntities(label).replace(/\s+/g, ' ').trim());
+  if (html === undefined) return undefined;
+  if (rendering.isQuote) return linkHtml(inline, label, target);
+  rendering.attachmentIds.add(upload.id);
+  if (upload.image !== null) rendering.hasInlineImage = true;
+  return html;
 }
 
 /**
@@ -96,7 +131,10 @@ function withinOrganization(url: string, organizationUrl: string): string {
   return isOwn ? url.slice(organizationUrl.length + 1) : url;
 }
 
-/** Records that the text has a link. If the URL is an image URL and its preview is shown, also records the preview. */
+/**
+ * Records that the text has a link. If the URL is that of an image or of an uploaded video, and its preview is shown, also records
+ * the preview.
+ */
 function recordLink(
   inline: Inline,
   url: string,
@@ -106,9 +144,12 @@ function recordLink(
   rendering.hasLink = true;
   const upload = rendering.directory?.upload?.(url);
   if (upload !== undefined) rendering.attachmentIds.add(upload.id);
-  const isImage = upload === undefined ? url.length <= MAX_IMAGE_URL && IMAGE_URL.test(url) : upload.image !== null;
-  if (isImage && rendering.claimPreview(url, upload !== undefined)) inline.previews.push({ url, title, bare, upload });
+  const kind = upload === undefined ? externalKindOf(url) : kindOf(upload);
+  if (kind !== undefined && rendering.claimPreview(url, kind)) inline.previews.push({ url, title, bare, upload });
 }
+
+const externalKindOf = (url: string) =>
+  url.length <= MAX_IMAGE_URL && IMAGE_URL.test(url) ? 'external image' : undefined;
 
 /** Replaces bare website and email addresses in a text by placeholders of links. */
 export function bareLinks(inline: Inline, text: string): string {

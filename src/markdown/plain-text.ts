@@ -2,6 +2,8 @@ import { withoutEntities } from './entities.ts';
 
 const TAG_OR_TEXT = /<[^>]*>|[^<]+/g;
 const TAG = /^<(\/?)([a-z0-9]+)/;
+/** Matches the tags of images and players within a text, with their labels. */
+const MEDIA = /^<(?:img alt="([^"]*)" class="inline-image"|audio\b.* title="([^"]*)">)/;
 const EMOJI = /class="emoji emoji-([0-9a-f-]+)"/;
 
 /** Elements without an end tag. */
@@ -12,11 +14,11 @@ const BLOCKS: ReadonlySet<string> = new Set([
   ...(['h1', 'h2', 'h3', 'h4', 'h5', 'h6'] as const),
 ]);
 /** Start tags of parts that are not text, or that readers must not see at once: pictures, and the content of spoilers. */
-const OMITTED = /^<(?:div class="(?:message_inline_|spoiler-content)|span class="katex-html"|(?:mrow|video|audio)\b)/;
+const OMITTED = /^<(?:div class="(?:message_inline_|spoiler-content)|span class="katex-html"|(?:mrow|video)\b)/;
 
 /**
- * Converts the HTML of a message to plain text, for notifications. Omits pictures and the content of spoilers. Formulas are
- * shown as TeX, and standard emoji as characters.
+ * Converts the HTML of a message to plain text, for notifications. Omits previews and the content of spoilers. Formulas are
+ * shown as TeX, standard emoji as characters, and images and sounds within the text as their labels.
  */
 export function plainTextOf(html: string): string {
   let text = '';
@@ -33,6 +35,7 @@ export function plainTextOf(html: string): string {
       text += emoji ?? withoutEntities(piece);
       emoji = undefined;
     } else if (!isEnd && OMITTED.test(piece)) omitted = VOID.has(name) ? undefined : { name, depth: 1 };
+    else if (MEDIA.test(piece)) text += mediaLabelOf(piece);
     else if (isEnd && BLOCKS.has(name)) text += '\n';
     else if (name === 'br') text += '\n';
     else if (!isEnd && name === 'li') text += '• ';
@@ -44,6 +47,11 @@ export function plainTextOf(html: string): string {
     .replace(/[ \t]+$/gm, '')
     .replace(/\n{2,}/g, '\n')
     .trim();
+}
+
+function mediaLabelOf(tag: string): string {
+  const [, alt, title = alt ?? ''] = MEDIA.exec(tag) ?? [];
+  return withoutEntities(title);
 }
 
 function emojiOf(tag: string): string | undefined {

@@ -1,9 +1,11 @@
 import type { Directory, DirectoryUpload, RenderedMessage, RenderOptions } from './types.ts';
 
-/** Maximum number of image previews in a text. If there are more images, none is shown. */
+/** Maximum number of previews of images and videos in a text. If there are more, none is shown. */
 const MAX_PREVIEWS = 24;
 
-/** An image to which a text links. It is shown below the block with the link, or replaces a block that is only the URL. */
+/**
+ * An image or video to which a text links. It is shown below the block with the link, or replaces a block that is only the URL.
+ */
 export interface Preview {
   readonly url: string;
   /** Text of the link. Undefined if the text is the URL itself. */
@@ -13,7 +15,7 @@ export interface Preview {
    * text, without link syntax).
    */
   readonly bare: string | undefined;
-  /** Thumbnail of the image. Undefined for an image of another website. */
+  /** The uploaded image or video. Undefined for an image of another website. */
   readonly upload: DirectoryUpload | undefined;
 }
 
@@ -31,8 +33,11 @@ export class Rendering {
   topicWildcard = false;
   hasLink = false;
   readonly attachmentIds = new Set<number>();
+  /** Whether the text has an image that is not a preview. */
+  hasInlineImage = false;
   quoteDepth = 0;
   readonly #previewed = new Set<string>();
+  #hasImagePreview = false;
 
   constructor({ directory, options, isPlain }: Pick<Rendering, 'directory' | 'options' | 'isPlain'>) {
     this.directory = directory;
@@ -40,23 +45,24 @@ export class Rendering {
     this.isPlain = isPlain;
   }
 
-  /** Whether the current block is in a quote. In a quote, mentions are silent and links show no images. */
+  /** Whether the current block is in a quote. In a quote, mentions are silent, and links show no images or players. */
   get isQuote(): boolean {
     return this.quoteDepth > 0;
   }
 
   /**
-   * Returns whether the current link shows a preview of the image at `url`, and counts that preview. Each image is shown once,
+   * Returns whether the current link shows a preview of the image or video at `url`, and counts that preview. Each is shown once,
    * at its first link outside of a quote. False if previews of images of websites are disabled, and the image is one.
    */
-  claimPreview(url: string, isUpload = false): boolean {
-    if ((this.options.imageAddress === undefined && !isUpload) || this.isQuote || this.#previewed.has(url))
-      return false;
+  claimPreview(url: string, kind: 'external image' | 'image' | 'video'): boolean {
+    if (kind === 'external image' && this.options.imageAddress === undefined) return false;
+    if (this.isQuote || this.#previewed.has(url)) return false;
     this.#previewed.add(url);
+    if (kind !== 'video') this.#hasImagePreview = true;
     return true;
   }
 
-  /** Whether image previews are shown. The value is final only after the whole text was rendered. */
+  /** Whether previews of images and videos are shown. The value is final only after the whole text was rendered. */
   get hasPreviews(): boolean {
     return this.#previewed.size > 0 && this.#previewed.size <= MAX_PREVIEWS;
   }
@@ -69,7 +75,7 @@ export class Rendering {
       channelWildcard: this.channelWildcard,
       topicWildcard: this.topicWildcard,
       hasLink: this.hasLink,
-      hasImage: this.hasPreviews,
+      hasImage: this.hasInlineImage || (this.hasPreviews && this.#hasImagePreview),
       hasAttachment: this.attachmentIds.size > 0,
       attachmentIds: [...this.attachmentIds],
     };

@@ -16,6 +16,11 @@ export interface DirectoryGroup {
 /** An uploaded file to which a text links. */
 export interface DirectoryUpload {
   readonly id: number;
+  /** Path of the file on the host of the organization. */
+  readonly url: string;
+  /** Name of the file as its owner uploaded it. */
+  readonly name: string;
+  /** Media type, detected from the content of the file. */
   readonly mediaType: string;
   /** Thumbnail of the file and the size of the whole image in pixels. Null if the file has no thumbnail. */
   readonly image: {
@@ -86,7 +91,7 @@ export interface RenderedMessage {
   /** Whether the text mentions all participants of the topic. */
   readonly topicWildcard: boolean;
   readonly hasLink: boolean;
-  /** Whether the HTML contains previews of linked images. */
+  /** Whether the HTML contains images: previews of linked images, or images within the text. */
   readonly hasImage: boolean;
   /** Whether the text links to an uploaded file that its author can read. */
   readonly hasAttachment: boolean;

@@ -62,6 +62,9 @@ const ADDRESSES = [
   'geo:1,2"x',
   'https://chat.example.org/#narrow/"><b>',
   'https://chat.example.org/user_uploads/"><b>',
+  ...['sea.png', 'clip.mp4', 'song.mp3', 'song.mp3?"onerror="alert(1)', 'clip.mp4#"><script>'].map(
+    (name) => `/user_uploads/2/${name}`,
+  ),
 ];
 
 /** Templates of constructs of the Markdown dialect. "%" is replaced with content. */

@@ -1,4 +1,4 @@
-import type { Directory, RenderedMessage, RenderOptions } from '../../src/markdown/types.ts';
+import type { Directory, DirectoryUpload, RenderedMessage, RenderOptions } from '../../src/markdown/types.ts';
 
 /** A test case of the Markdown dialect: the source and the expected HTML. */
 export interface Golden {
@@ -32,7 +32,28 @@ const latest = new Map([
   ['9 ', 1234],
 ]);
 
-/** The users, groups and channels that the golden texts mention. */
+const uploaded = (id: number, name: string, mediaType: string, image?: Partial<DirectoryUpload['image']>) => ({
+  ...{ id, url: `/user_uploads/2/${name}`, name, mediaType },
+  image: image
+    ? { url: `/user_uploads/thumbnail/2/${name}/840x560.webp`, width: 600, height: 400, isAnimated: false, ...image }
+    : null,
+});
+const uploads = [
+  uploaded(1, 'sea.png', 'image/png', {}),
+  uploaded(2, 'waves.gif', 'image/gif', { isAnimated: true }),
+  uploaded(3, 'clip.mp4', 'video/mp4'),
+  uploaded(4, 'clip.webm', 'video/webm'),
+  uploaded(5, 'song.mp3', 'audio/mpeg'),
+  ...['aac', 'flac', 'mp4', 'ogg', 'wav'].map((type, i) => uploaded(6 + i, `song.${type}`, `audio/${type}`)),
+  uploaded(11, 'notes.txt', 'text/plain'),
+  uploaded(12, 'broken.png', 'image/png'),
+  uploaded(13, 'clip.mov', 'video/quicktime'),
+  // The content decides, not the name.
+  uploaded(14, 'movie.mp4', 'application/octet-stream'),
+  uploaded(15, 'movie.txt', 'video/mp4'),
+];
+
+/** The users, groups, channels and uploaded files to which the golden texts refer. */
 export const directory: Directory = {
   organizationUrl: 'https://chat.example.org',
   emptyTopicName: 'general chat',
@@ -42,6 +63,7 @@ export const directory: Directory = {
   channelNamed: (name) => channels.find((channel) => channel.name === name),
   latestMessageId: (channelId, topic) => latest.get(`${channelId} ${topic.toLowerCase()}`),
   customEmoji: (name) => (name === 'party_duck' ? { url: '/emoji/2.gif' } : undefined),
+  upload: (url) => uploads.find((one) => one.url === `/${url.replace(/^\//, '').split(/[?#]/, 1)[0]}`),
 };
 
 const row = (
@@ -71,6 +93,21 @@ const MATH_X =
 const MATH = '<span class="katex"><span class="katex-mathml"><math xmlns="http://www.w3.org/1998/Math/MathML"';
 const INLINE_X = `${MATH}>${MATH_X}`;
 const DISPLAY_X = `<span class="katex-display">${MATH} display="block">${MATH_X}</span>`;
+
+const file = (name: string) => `/user_uploads/2/${name}`;
+const video = (name: string, href = file(name)) =>
+  `<div class="message_inline_image message_inline_video"><a href="${href}">` +
+  `<video preload="metadata" src="${file(name)}"></video></a></div>`;
+const audio = (name: string, title = name) =>
+  `<audio controls preload="metadata" src="${file(name)}" title="${title}"></audio>`;
+const original = (type: string) => ` data-original-dimensions="600x400" data-original-content-type="image/${type}"`;
+const thumbnail = (name: string) => `src="/user_uploads/thumbnail/2/${name}/840x560.webp"`;
+const sea = (alt: string) =>
+  `<img alt="${alt}" class="inline-image"${original('png')} data-original-src="${file('sea.png')}" ${thumbnail('sea.png')}>`;
+const seaPreview = `<div class="message_inline_image"><a href="${file('sea.png')}" title="sea"><img${original('png')} ${thumbnail('sea.png')}></a></div>`;
+/** Properties of a text with uploaded files: it has them, but no link. */
+const files = (...ids: number[]) => ({ hasAttachment: true, attachmentIds: ids });
+const linked = (...ids: number[]) => ({ hasLink: true, ...files(...ids) });
 
 const LINKS: Golden['does'] = { hasLink: true };
 const IMAGE = { ...LINKS, hasImage: true, options: { imageAddress } };
@@ -852,6 +889,147 @@ export const GOLDEN: readonly Golden[] = [
     '* https://u.org/a.png\n* b',
     `<ul>\n<li>${link('https://u.org/a.png')}\n${preview('https://u.org/a.png')}\n</li>\n<li>b</li>\n</ul>`,
     IMAGE,
+  ),
+
+  // players
+  row(
+    'videos: upload',
+    `[clip](${file('clip.mp4')})`,
+    `${p(link(file('clip.mp4'), 'clip'))}\n${video('clip.mp4')}`,
+    linked(3),
+  ),
+  // A link to the organization's own host is relative. A bare link is replaced by the preview.
+  row(
+    'videos: upload',
+    'https://chat.example.org/user_uploads/2/clip.webm',
+    video('clip.webm', 'user_uploads/2/clip.webm'),
+    linked(4),
+  ),
+  row(
+    'videos: once',
+    `[a](${file('clip.mp4')})\n\n[b](${file('clip.mp4')})`,
+    `${p(link(file('clip.mp4'), 'a'))}\n${video('clip.mp4')}\n${p(link(file('clip.mp4'), 'b'))}`,
+    linked(3),
+  ),
+  row(
+    'videos: quote',
+    `> [a](${file('clip.mp4')})`,
+    `<blockquote>\n${p(link(file('clip.mp4'), 'a'))}\n</blockquote>`,
+    linked(3),
+  ),
+  row('videos: code', `\`[a](${file('clip.mp4')})\``, p(`<code>[a](${file('clip.mp4')})</code>`)),
+  row(
+    'videos: block',
+    `# [a](${file('clip.mp4')})\n* [b](${file('clip.webm')})`,
+    `<h1>${link(file('clip.mp4'), 'a')}</h1>\n${video('clip.mp4')}\n` +
+      `<ul>\n<li>${link(file('clip.webm'), 'b')}\n${video('clip.webm')}\n</li>\n</ul>`,
+    linked(3, 4),
+  ),
+  row(
+    'videos: with images',
+    `[sea](${file('sea.png')}) [clip](${file('clip.mp4')})`,
+    `${p(`${link(file('sea.png'), 'sea')} ${link(file('clip.mp4'), 'clip')}`)}\n${seaPreview}\n${video('clip.mp4')}`,
+    { ...linked(1, 3), hasImage: true },
+  ),
+  // The media type is that of the content. Files of other types, and files of other websites, are links.
+  row(
+    'videos: type',
+    `[a](${file('movie.txt')})`,
+    `${p(link(file('movie.txt'), 'a'))}\n${video('movie.txt')}`,
+    linked(15),
+  ),
+  row(
+    'videos: type',
+    ['clip.mov', 'movie.mp4', 'notes.txt'].map((name) => `[a](${file(name)})`).join(' '),
+    p(['clip.mov', 'movie.mp4', 'notes.txt'].map((name) => link(file(name), 'a')).join(' ')),
+    linked(13, 14, 11),
+  ),
+  row('videos: website', 'https://u.org/a.mp4', p(link('https://u.org/a.mp4')), {
+    ...LINKS,
+    options: { imageAddress },
+  }),
+  ...['mp3', 'aac', 'flac', 'mp4', 'ogg', 'wav'].map((ending, i) =>
+    row('sounds: media', `![](${file(`song.${ending}`)})`, p(audio(`song.${ending}`)), files(5 + i)),
+  ),
+  row(
+    'sounds: media',
+    `Hear ![my "song" &amp; <b>](${file('song.mp3')} "x")!`,
+    p(`Hear ${audio('song.mp3', 'my &quot;song&quot; &amp; &lt;b&gt;')}!`),
+    files(5),
+  ),
+  row('sounds: link', `[song](${file('song.mp3')})`, p(link(file('song.mp3'), 'song')), linked(5)),
+  row('images: media', `![the\nsea](${file('sea.png')})`, p(sea('the sea')), { ...files(1), hasImage: true }),
+  row('images: media', `**![](https://chat.example.org/user_uploads/2/sea.png)**`, p(`<strong>${sea('')}</strong>`), {
+    ...files(1),
+    hasImage: true,
+  }),
+  row(
+    'images: media',
+    `![](${file('waves.gif')})`,
+    p(
+      `<img alt="" class="inline-image"${original('gif')} data-animated="true" data-original-src="${file('waves.gif')}" ${thumbnail('waves.gif')}>`,
+    ),
+    { ...files(2), hasImage: true },
+  ),
+  row(
+    'images: media in blocks',
+    `# ![a](${file('sea.png')})\n* ![b](${file('sea.png')})\n\n|![c](${file('sea.png')})|\n|-|\n|![d](${file('song.mp3')})|`,
+    `<h1>${sea('a')}</h1>\n<ul>\n<li>${sea('b')}</li>\n</ul>\n<table>\n<thead>\n<tr>\n<th>${sea('c')}</th>\n</tr>\n</thead>\n` +
+      `<tbody>\n<tr>\n<td>${audio('song.mp3', 'd')}</td>\n</tr>\n</tbody>\n</table>`,
+    { ...files(1, 5), hasImage: true },
+  ),
+  row(
+    'images: media in blocks',
+    `\`\`\`spoiler ![a](${file('sea.png')})\n![b](${file('song.mp3')})\n\`\`\``,
+    `<div class="spoiler-block"><div class="spoiler-header">\n${p(sea('a'))}\n</div>` +
+      `<div class="spoiler-content" aria-hidden="true">\n${p(audio('song.mp3', 'b'))}\n</div></div>`,
+    { ...files(1, 5), hasImage: true },
+  ),
+  // In a quote, media are links.
+  row(
+    'images: media in a quote',
+    `> ![a](${file('sea.png')}) ![b](${file('song.mp3')})`,
+    `<blockquote>\n${p(`${link(file('sea.png'), 'a')} ${link(file('song.mp3'), 'b')}`)}\n</blockquote>`,
+    linked(1, 5),
+  ),
+  // All other targets are links, also files of websites and images that could not be read.
+  row(
+    'images: media of other types',
+    `![a](${file('notes.txt')}) ![b](${file('broken.png')}) ![c](/user_uploads/2/none.png) ![d](https://u.org/a.mp3) ![e](javascript:x)`,
+    p(
+      `!${link(file('notes.txt'), 'a')} !${link(file('broken.png'), 'b')} !${link('/user_uploads/2/none.png', 'c')} ` +
+        `!${link('https://u.org/a.mp3', 'd')} ![e](javascript:x)`,
+    ),
+    linked(11, 12),
+  ),
+  row(
+    'images: media of other types',
+    `![a](${file('clip.mp4')})`,
+    `${p(`!${link(file('clip.mp4'), 'a')}`)}\n${video('clip.mp4')}`,
+    linked(3),
+  ),
+  // A label with a construct is that of a link: an image could not show a mention.
+  row(
+    'images: media with a construct',
+    `![\`a\`](${file('sea.png')})`,
+    `${p(`!<a href="${file('sea.png')}"><code>a</code></a>`)}\n${seaPreview.replace('title="sea"', 'title="`a`"')}`,
+    { ...linked(1), hasImage: true },
+  ),
+  // The label of a link has no media.
+  row(
+    'images: media in a link',
+    `[![a](${file('sea.png')})](https://u.org)`,
+    p(link('https://u.org', `![a](${file('sea.png')})`)),
+    LINKS,
+  ),
+  row(
+    'images: media in a link',
+    `![![a](${file('sea.png')})](${file('sea.png')})`,
+    p(sea(`![a](${file('sea.png')})`)),
+    {
+      ...files(1),
+      hasImage: true,
+    },
   ),
 ];
 

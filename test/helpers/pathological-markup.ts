@@ -30,6 +30,12 @@ export const PATHOLOGICAL: Readonly<Record<string, string>> = {
   'links that are not closed': of('[a]('),
   'nested links': halves('[a](', ')'),
   'nested links with titles': halves('[a](b "', '")'),
+  'media that are not closed': of('![a]('),
+  'marks of media': of('!['),
+  'nested media': halves('![a](', ')'),
+  'media in labels': halves('![', '](/user_uploads/2/sea.png)'),
+  'many sounds': of('![](/user_uploads/2/song.mp3)'),
+  'many videos': of('[](/user_uploads/2/clip.mp4) '),
   'links in brackets': halves('[', '](a'),
   'parentheses of an address': of('http://a.b/('),
   'addresses without hosts': of('http://'),
@@ -111,7 +117,25 @@ const LETTERS = [
 ];
 /** Tokens for which a parser may search from every character. */
 const ENDS = [
-  ...['.comx', '@x', '@x.comx', '.x', '/', '://', '**', '~~', '`', '|', '](', '](a)', '<time:', '$$', '#**', '@**'],
+  ...[
+    '.comx',
+    '@x',
+    '@x.comx',
+    '.x',
+    '/',
+    '://',
+    '**',
+    '~~',
+    '`',
+    '|',
+    '](',
+    '](a)',
+    '![',
+    '<time:',
+    '$$',
+    '#**',
+    '@**',
+  ],
   ...['@*', ':', '>'],
 ];
 const PUNCTUATION = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'];

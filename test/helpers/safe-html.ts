@@ -5,18 +5,22 @@ type Attributes = Readonly<Record<string, RegExp>>;
 
 const URL =
   /^(?:(?:https?|ftp|file|bitcoin|geo|im|irc|ircs|magnet|mailto|matrix|mms|news|nntp|openpgp4fpr|sip|sms|smsto|ssh|tel|urn|webcal|wtai|xmpp):|\/|#|user_uploads\/)/i;
+/** Path of an uploaded file. It has no other segments, so that it leads to no other address of the service. */
+const UPLOAD = /^\/user_uploads\/(?:thumbnail\/)?[\w-]+(?:\/[\w-][\w.-]*)+$/;
 const ANY = /^/;
 const NUMBER = /^[1-9]\d*$/;
 
 /** Allowed elements of rendered text, with their attributes. */
 const ELEMENTS: Readonly<Record<string, Attributes>> = {
   a: { href: URL, title: ANY, class: /^(?:stream|stream-topic|message-link)$/, 'data-stream-id': NUMBER },
+  audio: { controls: /^$/, preload: /^metadata$/, src: UPLOAD, title: /./ },
   blockquote: {},
   br: {},
   code: {},
   del: {},
   div: {
-    class: /^(?:codehilite|spoiler-block|spoiler-header|spoiler-content|message_inline_image)$/,
+    class:
+      /^(?:codehilite|spoiler-block|spoiler-header|spoiler-content|message_inline_image(?: message_inline_video)?)$/,
     'aria-hidden': /^true$/,
     'data-code-language': ANY,
   },
@@ -28,7 +32,16 @@ const ELEMENTS: Readonly<Record<string, Attributes>> = {
   h5: {},
   h6: {},
   hr: {},
-  img: { src: /^(?:\/external_content\/[0-9a-f]+$|\/emoji\/)/, alt: /^:[\w+-]+:$/, class: /^emoji$/, title: ANY },
+  img: {
+    src: new RegExp(`^/external_content/[0-9a-f]+$|^/emoji/|${UPLOAD.source}`),
+    alt: ANY,
+    class: /^(?:emoji|inline-image)$/,
+    title: ANY,
+    'data-original-dimensions': /^[1-9]\d*x[1-9]\d*$/,
+    'data-original-content-type': /^image\/[a-z]+$/,
+    'data-original-src': UPLOAD,
+    'data-animated': /^true$/,
+  },
   li: {},
   ol: { start: /^\d{1,9}$/ },
   p: {},
@@ -51,6 +64,7 @@ const ELEMENTS: Readonly<Record<string, Attributes>> = {
   time: { datetime: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/ },
   tr: {},
   ul: {},
+  video: { preload: /^metadata$/, src: UPLOAD },
 };
 
 /** Matches styles with lengths, colors and keywords, but no styles that load or execute something, or cover other content. */

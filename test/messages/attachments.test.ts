@@ -5,6 +5,7 @@ import { CHUNK_BYTES } from '../../src/messages/attachments/content.ts';
 import { deleteUnclaimed, UNCLAIMED_MS } from '../../src/messages/attachments/service.ts';
 import { type Json, send } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
+import { VIDEO_START, wav } from '../helpers/media.ts';
 import { multipart } from '../helpers/multipart.ts';
 import type { Person, Visitor } from '../helpers/person.ts';
 import { animation, black, download, PNG, plain } from '../helpers/pictures.ts';
@@ -142,8 +143,11 @@ test('a file is readable by its owner and the readers of messages that link it, 
   });
   expect(found.messages.map(({ id }: Json) => id)).toEqual([messageId]);
 
+  // Players of videos request ranges.
+  const part = async (by: Visitor) => (await read(by, url, { range: 'bytes=2-4' })).status;
+  expect([await part(moderator), await part(guest)]).toEqual([206, 404]);
   await moderator.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['secret'] });
-  expect(await statusOf(moderator, url)).toBe(404);
+  expect([await statusOf(moderator, url), await part(moderator)]).toEqual([404, 404]);
   // A user without access cannot give it to others by linking the address.
   await direct(moderator, guest, `Look: ${url} [again](${url})`);
   expect(await statusOf(guest, url)).toBe(404);
@@ -232,6 +236,48 @@ describe('images', () => {
         },
       ],
     });
+  });
+
+  test('are shown within messages, as sounds and videos are', async () => {
+    const { member, guest } = await organization();
+    const sea = await upload(member, PNG, { name: 'sea.png' });
+    const song = await upload(member, wav({ seconds: 1 }), { name: 'song.wav' });
+    const clip = await upload(member, VIDEO_START, { name: 'clip.txt' });
+    const content = `Look: ![the sea](${sea}), ![](${song}), [clip](${clip})`;
+    const id = await direct(member, guest, content);
+    const { message } = await guest.ok('GET', `/messages/${id}`);
+    const thumbnail = `${sea.replace('/user_uploads/', '/user_uploads/thumbnail/')}/840x560.webp`;
+    expect(message.content).toBe(
+      '<p>Look: <img alt="the sea" class="inline-image" data-original-dimensions="8x8" data-original-content-type="image/png" ' +
+        `data-original-src="${sea}" src="${thumbnail}">, ` +
+        `<audio controls preload="metadata" src="${song}" title="song.wav"></audio>, <a href="${clip}">clip</a></p>\n` +
+        `<div class="message_inline_image message_inline_video"><a href="${clip}"><video preload="metadata" src="${clip}">` +
+        '</video></a></div>',
+    );
+    const { data } = await guest.graphql(`{ organization { url } message(by: { url: "#narrow/id/${id}" }) {
+      images { title url thumbnailUrl width height } media { type url title } links { text } attachments { name }
+    } }`);
+    const { url } = data.organization;
+    expect(data.message).toEqual({
+      images: [{ title: 'the sea', url: url + sea, thumbnailUrl: url + thumbnail, width: 8, height: 8 }],
+      media: [
+        { type: 'AUDIO', url: url + song, title: 'song.wav' },
+        { type: 'VIDEO', url: url + clip, title: null },
+      ],
+      links: [{ text: 'clip' }],
+      attachments: [{ name: 'sea.png' }, { name: 'song.wav' }, { name: 'clip.txt' }],
+    });
+    const found = (operand: string) =>
+      guest.ok('GET', '/messages', {
+        anchor: 'newest',
+        num_before: 10,
+        num_after: 0,
+        narrow: [{ operator: 'has', operand }],
+      });
+    expect((await found('image')).messages).toMatchObject([{ id }]);
+    await member.ok('PATCH', `/messages/${id}`, { content: `[clip](${clip})` });
+    expect((await found('image')).messages).toEqual([]);
+    expect((await found('attachment')).messages).toMatchObject([{ id }]);
   });
 
   test('stay animated', async () => {

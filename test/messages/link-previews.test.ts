@@ -313,8 +313,11 @@ describe('places of previews', () => {
   test('links in quotes and code, to images that are shown, and repeated links have none', () => {
     const [a, b, c] = ['https://u.org/a', 'https://u.org/b', 'https://u.org/c.png'];
     const image = `<div class="message_inline_image"><a href="${c}"><img src="/external_content/x/00"></a></div>`;
+    const video =
+      '<div class="message_inline_image message_inline_video"><a href="https://u.org/v"><video preload="metadata" src="/v">' +
+      '</video></a></div>';
     const html =
-      `<blockquote>\n<p>${link(a)}</p>\n</blockquote>\n<p>${link(b)} ${link(c)}</p>\n${image}\n<p>${link(b)}</p>\n` +
+      `<blockquote>\n<p>${link(a)}</p>\n</blockquote>\n<p>${link(b)} ${link(c)}</p>\n${image}\n${video}\n<p>${link(b)}</p>\n` +
       `<p><code>https://u.org/d</code></p>\n<p><a href="/#narrow">x</a> <a href="mailto:a@u.org">y</a></p>`;
     expect(embedPlaces(html)).toEqual([{ url: b, at: html.indexOf(`\n${image}`) }]);
   });

@@ -9,7 +9,7 @@ import { readRows } from '../../platform/db/rows.ts';
 import { ANIMATED_PREVIEW_FORMAT, PREVIEW_FORMAT } from '../../platform/images/thumbnails.ts';
 import { type FileReader, mayReadFile } from './access.ts';
 import { emitLinksChanged } from './events.ts';
-import { thumbnailUrl, tokensIn } from './names.ts';
+import { attachmentUrl, thumbnailUrl, tokensIn } from './names.ts';
 import { lockAttachments } from './queries.ts';
 
 /** Maximum number of files to which a text can give access. Links to further files give its readers no access. */
@@ -46,10 +46,11 @@ export async function loadUploads(
 }
 
 function uploadOf(attachment: Attachment): DirectoryUpload {
-  const { id, mediaType, width, height, isAnimated } = attachment;
-  if (width === null || height === null) return { id, mediaType, image: null };
+  const { id, name, mediaType, width, height, isAnimated } = attachment;
+  const file = { id, url: attachmentUrl(attachment), name, mediaType };
+  if (width === null || height === null) return { ...file, image: null };
   const url = thumbnailUrl(attachment, isAnimated ? ANIMATED_PREVIEW_FORMAT : PREVIEW_FORMAT);
-  return { id, mediaType, image: { url, width, height, isAnimated } };
+  return { ...file, image: { url, width, height, isAnimated } };
 }
 
 /**
