@@ -23,6 +23,7 @@ const WITHOUT_ID = {
     ...[
       'MessageFlagChange',
       'MessageImage',
+      'MessageMedia',
       'MessageLink',
       'MessageMention',
       'LinkedIdentity',

@@ -4,7 +4,7 @@ import { builder } from '../api/graphql/schema/builder.ts';
 import { nodeOf } from '../api/graphql/schema/node.ts';
 import { pageUrl } from '../channels/addresses.ts';
 import type { Message as MessageRow } from '../generated/prisma/client.ts';
-import { type HtmlParts, type Mention, partsOf } from '../markdown/html-parts.ts';
+import { type HtmlParts, type HtmlPlayer, type Mention, partsOf } from '../markdown/html-parts.ts';
 import { User } from '../people/graphql.ts';
 import { Message } from './graphql.ts';
 import { messageTexts } from './text-budget.ts';
@@ -63,12 +63,14 @@ interface Image {
 }
 
 const MessageImage = builder.objectRef<Image>('MessageImage').implement({
-  description: 'An image that is shown below the content of a message.',
+  description: 'An image that is shown within or below the content of a message.',
   fields: (t) => ({
     url: t.exposeString('url', { description: 'Absolute URL of the image.' }),
     title: t.exposeString('title', {
       nullable: true,
-      description: 'Text of the link to the image. Null if the link shows only its URL.',
+      description:
+        'Text of the link to the image, or alternative text of an image within the content. Null if the link shows only its URL, ' +
+        'or there is no text.',
     }),
     thumbnailUrl: t.exposeString('thumbnailUrl', {
       nullable: true,
@@ -89,6 +91,27 @@ const MessageImage = builder.objectRef<Image>('MessageImage').implement({
       nullable: true,
       description: 'Height of the whole image in pixels. Null for an image of another website.',
     }),
+  }),
+});
+
+const MediaKind = builder.enumType('MessageMediaType', {
+  description: 'Type of a file that is played.',
+  values: {
+    AUDIO: { value: 'audio', description: 'A sound, played within the content.' },
+    VIDEO: { value: 'video', description: 'A video, played below the content.' },
+  } as const,
+});
+
+interface Media extends Pick<HtmlPlayer, 'type' | 'title'> {
+  readonly url: string;
+}
+
+const MessageMedia = builder.objectRef<Media>('MessageMedia').implement({
+  description: 'An uploaded sound or video that is played with the content of a message.',
+  fields: (t) => ({
+    type: t.expose('type', { type: MediaKind, description: 'Whether the file is a sound or a video.' }),
+    url: t.exposeString('url', { description: 'Absolute URL of the file. It supports range requests.' }),
+    title: t.exposeString('title', { nullable: true, description: 'Name of a sound. Null for a video.' }),
   }),
 });
 
@@ -118,7 +141,7 @@ const LinkPreview = builder.objectRef<Preview>('LinkPreview').implement({
 
 const parsed = new WeakMap<object, HtmlParts>();
 
-/** Returns the mentions, links, images and page previews of a message. Its HTML is parsed once for all fields. */
+/** Returns the mentions, links, images, players and page previews of a message. Its HTML is parsed once for all fields. */
 function partsIn(message: Pick<MessageRow, 'renderedContent'>): HtmlParts {
   const parts = parsed.get(message) ?? partsOf(message.renderedContent);
   parsed.set(message, parts);
@@ -153,7 +176,9 @@ builder.prismaObjectFields(Message, (t) => ({
   }),
   images: t.field({
     type: [MessageImage],
-    description: 'Images to which the content links and that are shown below it, in the order of the text. At most 24.',
+    description:
+      'Uploaded images within the content, and images to which it links and that are shown below it, in the order of the text. ' +
+      'At most 24 are shown below it. Its length, at most 10,000 characters, limits the number of the others.',
     resolve: (message, _args, ctx) =>
       partsIn(message).images.map(({ href, title, thumbnail, proxied }) => ({
         title,
@@ -162,6 +187,18 @@ builder.prismaObjectFields(Message, (t) => ({
         proxiedUrl: proxied === null ? null : urlIn(ctx, proxied),
         width: thumbnail?.width ?? null,
         height: thumbnail?.height ?? null,
+      })),
+  }),
+  media: t.field({
+    type: [MessageMedia],
+    description:
+      'Uploaded sounds that the content contains, and uploaded videos to which it links and that are shown below it, in the order ' +
+      'of the text. The length of the content, at most 10,000 characters, limits their number.',
+    resolve: (message, _args, ctx) =>
+      partsIn(message).players.map(({ type, href, title }) => ({
+        type,
+        url: urlIn(ctx, href),
+        title: title === null ? null : messageTexts(ctx).taken(title),
       })),
   }),
   linkPreviews: t.field({

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { partsOf } from '../../src/markdown/html-parts.ts';
-import { renderMarkdown } from '../../src/markdown/render.ts';
+import { renderMarkdown, renderMessage } from '../../src/markdown/render.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
+import { directory } from '../helpers/markdown-golden.ts';
 import type { Person } from '../helpers/person.ts';
 import { createOrganization } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
@@ -94,4 +95,21 @@ test('the parts of long hostile HTML are found in linear time', () => {
     expect(mentions).toEqual([]);
     for (const link of links) expect(link.text).not.toContain('<a ');
   }
+});
+
+test('players and images are found in the order of the text', () => {
+  const [song, sea, clip] = ['song.mp3', 'sea.png', 'clip.mp4'].map((name) => `/user_uploads/2/${name}`);
+  const source = `![a & "b"](${song}) ![c](${sea}) ![](${sea})\n\n[d](${clip})\n\n![](${song}) [e](${sea})`;
+  const { players, images, links } = partsOf(renderMessage(source, directory).html);
+  expect(players).toEqual([
+    { type: 'audio', href: song, title: 'a & "b"' },
+    { type: 'video', href: clip, title: null },
+    { type: 'audio', href: song, title: 'song.mp3' },
+  ]);
+  expect(images.map(({ href, title }) => [href, title])).toEqual([
+    [sea, 'c'],
+    [sea, null],
+    [sea, 'e'],
+  ]);
+  expect(links.map(({ href }) => href)).toEqual([clip, sea]);
 });

@@ -128,7 +128,7 @@ const GROUP = `name viewerCanManage viewerCanJoin viewerCanLeave viewerCanMentio
 const TOPIC = `id name url viewerVisibility isResolved viewerCanDelete viewerCanMove viewerCanResolve unreadCount unreadMentionCount channel { name }
   lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;
 const MESSAGE = `content url viewerCanEdit viewerCanDelete viewerCanMove viewerCanReact flags viewerHasRead isMeMessage topicName topic { ${TOPIC} } reactionGroups { emojiName users { fullName } } sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} } directConversation { id url unreadCount }
-  topicLinks { url } mentions { type user { fullName } userGroup { name } } links { text url } images { url title }`;
+  topicLinks { url } mentions { type user { fullName } userGroup { name } } links { text url } images { url title } media { url }`;
 const IN_TOPIC = 'content topic { name } sender { fullName botOwner { fullName } } channel { name }';
 const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;
 
