@@ -2,7 +2,7 @@ import { type ClipboardEvent, type DragEvent, useEffect, useMemo, useRef, useSta
 import { announce } from '../ui/announcer.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { sendFile } from './send-file.ts';
+import { type SentFile, sendFile } from './send-file.ts';
 import './uploads.css';
 
 /** A file that the user has attached. `part` is the part that was sent, from 0 to 1; 1 until its link is in the text. */
@@ -30,6 +30,15 @@ export interface Uploads {
 }
 
 let last = 0;
+
+/** Media types that browsers give to files with sounds that messages play. */
+const SOUND = /^audio\/(?:aac|(?:x-)?flac|mp4|(?:x-)?m4a|mpeg|mp3|ogg|(?:x-|vnd\.)?wave?)$/;
+
+/** Returns the Markdown of a stored file: a player for a sound, and a link for all others. */
+function linkOf({ name, url }: SentFile, mediaType: string): string {
+  const mark = SOUND.test(mediaType) ? '!' : '';
+  return `${mark}[${name.replace(/[[\]\\`*<>]/g, '_')}](${url})`;
+}
 
 /**
  * Sends files that the user attaches to a message. Uploads end when the component is unmounted.
@@ -85,7 +94,7 @@ export function useUploads(onSent: (link: string) => void): Uploads {
         }
         announce(`${sentFile.name} uploaded`);
         patch(id, { part: 1 });
-        links.set(id, `[${sentFile.name.replace(/[[\]\\`*<>]/g, '_')}](${sentFile.url})`);
+        links.set(id, linkOf(sentFile, file.type));
         passOn();
       });
       return cancel;

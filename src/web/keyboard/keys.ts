@@ -35,6 +35,8 @@ export const SHORTCUTS = {
     first: { keys: ['Home'], does: 'First loaded message' },
     last: { keys: ['End'], does: 'Last message' },
     into: { keys: ['Enter'], does: 'Enter the message: ArrowLeft and ArrowRight move through its links and buttons' },
+    seekBack: { keys: ['Shift+ArrowLeft'], does: 'In a player within a message: 5 seconds back' },
+    seek: { keys: ['Shift+ArrowRight'], does: 'In a player within a message: 5 seconds forward' },
   },
   message: {
     reply: { keys: ['r'], does: 'Reply' },

@@ -21,7 +21,7 @@ clock.watch(() => dressed.clear());
 export function dress(html: string): string {
   const known = dressed.get(html);
   if (known !== undefined) return known;
-  const made = /class=|<a |<time|<img/.test(html) || RIGHT_TO_LEFT.test(html) ? dressAnew(html) : html;
+  const made = /class=|<a |<time|<img|<audio/.test(html) || RIGHT_TO_LEFT.test(html) ? dressAnew(html) : html;
   if (dressed.size >= KEPT) dressed.delete(dressed.keys().next().value ?? '');
   dressed.set(html, made);
   return made;
@@ -46,8 +46,11 @@ function dressAnew(html: string): string {
   for (const block of content.querySelectorAll<HTMLElement>(BLOCKS)) block.dir = 'auto';
   for (const code of content.querySelectorAll<HTMLElement>('pre, code')) code.dir = 'ltr';
   for (const image of content.querySelectorAll('img')) linkExternal(image);
+  for (const image of content.querySelectorAll<HTMLImageElement>('img.inline-image')) linkPicture(image);
   for (const image of content.querySelectorAll<HTMLImageElement>(PICTURES)) reserveSize(image);
   for (const image of content.querySelectorAll<HTMLImageElement>(EXTERNAL)) frame(image);
+  for (const video of content.querySelectorAll('video')) playHere(video);
+  for (const audio of content.querySelectorAll('audio')) labelPlayer(audio);
   for (const card of content.querySelectorAll<HTMLElement>('.message_embed')) labelCard(card);
   for (const link of content.querySelectorAll('a')) directLink(link);
   for (const mention of content.querySelectorAll<HTMLElement>('.user-mention')) openCard(mention);
@@ -104,6 +107,37 @@ function frame(image: HTMLImageElement): void {
   image.closest('a')?.classList.add('picture-frame');
 }
 
+/** Puts an uploaded image within the text in a link to the whole image, like that of a preview. */
+function linkPicture(image: HTMLImageElement): void {
+  const link = document.createElement('a');
+  link.setAttribute('href', image.dataset['originalSrc'] ?? '');
+  link.title = image.alt;
+  image.replaceWith(link);
+  link.append(image);
+}
+
+/** Replaces the link around an uploaded video by the video with controls, because a click in a link leaves the page. */
+function playHere(video: HTMLVideoElement): void {
+  video.setAttribute('controls', '');
+  video.setAttribute('playsinline', '');
+  video.setAttribute('aria-label', nameIn(video.getAttribute('src')) || 'Video');
+  video.closest('a')?.replaceWith(video);
+}
+
+/** Shows the name of a sound above its player. */
+function labelPlayer(audio: HTMLAudioElement): void {
+  const [player, name] = [document.createElement('span'), document.createElement('span')];
+  player.className = 'player';
+  name.className = 'player-name';
+  name.textContent = audio.title || 'Sound';
+  audio.setAttribute('aria-label', name.textContent);
+  audio.replaceWith(player);
+  player.append(name, audio);
+}
+
+/** Returns the name of the file at an address. Undefined without an address. */
+const nameIn = (address: string | null | undefined) => address?.split(/[?#]/, 1)[0]?.split('/').at(-1);
+
 /** Hides the picture link of a page's preview from the keyboard and from screen readers: the title is the same link. */
 function labelCard(card: HTMLElement): void {
   const picture = card.querySelector('a.message_embed_image');
@@ -115,8 +149,7 @@ function loadWhenVisible(image: HTMLImageElement): void {
   image.setAttribute('loading', 'lazy');
   image.setAttribute('decoding', 'async');
   const link = image.closest('a');
-  const name = link?.getAttribute('href')?.split(/[?#]/, 1)[0]?.split('/').at(-1);
-  image.alt = link?.title || name || 'Picture';
+  image.alt = link?.title || nameIn(link?.getAttribute('href')) || 'Picture';
   link?.classList.add('picture');
 }
 

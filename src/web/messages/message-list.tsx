@@ -56,7 +56,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
   const makeRows = useMemo(rowMaker, []);
   const rows = useMemo(() => makeRows(messages ?? [], firstUnreadId), [makeRows, messages, firstUnreadId]);
   const { go, isAtEnd } = useKeptPosition(list, isSearch ? `found ${label}` : key, rows);
-  const { stop, onKeyDown, onFocus } = useRovingFocus(list);
+  const { stop, onKeyDown, onKeyDownCapture, onFocus } = useRovingFocus(list);
   const [isFar, setFar] = useState(false);
   useReadMarks(list, rows, isSearch);
   useFoundWords(list, timeline.matches, rows);
@@ -112,6 +112,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
         ref={list}
         onScroll={look}
         onKeyDown={onKeyDown}
+        onKeyDownCapture={onKeyDownCapture}
         {...activeMessageHandlers}
         onFocus={(event) => {
           onFocus(event);

@@ -4,8 +4,8 @@ import { TAB_STOPS } from '../markdown/markup.ts';
 
 /**
  * Makes a message list a single tab stop. Arrows, Page Up, Page Down, Home and End move the focus from message to message.
- * Enter moves the focus into a message, where left and right arrows move it through links and buttons. Escape moves the focus
- * back to the message. `SHORTCUTS` defines the keys.
+ * Enter moves the focus into a message, where left and right arrows move it through links, players and buttons. Escape moves the
+ * focus back to the message. `SHORTCUTS` defines the keys.
  */
 export function useRovingFocus(list: RefObject<HTMLElement | null>) {
   const [stop, setStop] = useState<string>();
@@ -18,6 +18,7 @@ export function useRovingFocus(list: RefObject<HTMLElement | null>) {
       const isInside = target !== row;
       if (event.key === 'Escape' && isInside) row.focus();
       else if (event.key === 'Enter' && !isInside) row.querySelector<HTMLElement>(TAB_STOPS)?.focus();
+      else if (target instanceof HTMLMediaElement && seekStep(event) !== 0) target.currentTime += seekStep(event);
       else {
         const next = isInside ? nextStop(event.key, row, target) : nextRow(event, rows, rows.indexOf(row));
         if (next === undefined) return;
@@ -28,11 +29,27 @@ export function useRovingFocus(list: RefObject<HTMLElement | null>) {
     },
     [list],
   );
+  const onKeyDownCapture = useCallback(
+    (event: KeyboardEvent<HTMLElement>) => {
+      // Chromium seeks on every arrow key that reaches a player, even if the default action is prevented.
+      if (!(event.target instanceof HTMLMediaElement) || !/^Arrow(?:Left|Right)$/.test(event.key)) return;
+      event.stopPropagation();
+      onKeyDown(event);
+    },
+    [onKeyDown],
+  );
   const onFocus = useCallback((event: { readonly target: EventTarget }) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>('article[data-id]');
     if (row !== null) setStop(row.dataset['id']);
   }, []);
-  return { stop, onKeyDown, onFocus };
+  return { stop, onKeyDown, onKeyDownCapture, onFocus };
+}
+
+/** Returns the number of seconds by which a key moves a player. 0 for other keys. */
+function seekStep(event: KeyboardEvent): number {
+  const { seek, seekBack } = SHORTCUTS.list;
+  if (isKey(seek, event)) return 5;
+  return isKey(seekBack, event) ? -5 : 0;
 }
 
 function nextStop(key: string, row: HTMLElement, from: HTMLElement): HTMLElement | undefined {
