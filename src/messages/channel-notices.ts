@@ -130,7 +130,7 @@ function changesOf(before: Channel, after: Channel): string[] {
 /** Maximum length of a description in a notice, in code points. With HTML entities, two of them fit into a message. */
 const MAX_SHOWN = 800;
 
-/** Returns a description without effect as Markdown, so that mentions in it notify no user. */
+/** Escapes a description, so that it is not parsed as Markdown and mentions in it notify no user. */
 function described(description: string): string {
   const letters = [...description];
   if (letters.length === 0) return '*none*';

@@ -27,7 +27,7 @@ import {
 } from './objects.ts';
 import { lockAttachments } from './queries.ts';
 
-/** Store of the content of files. */
+/** Where the content of files is stored: in the bucket or in the database. */
 export type FilesPlace = 's3' | 'database';
 
 /** The result of `moveFiles`. */
@@ -51,7 +51,8 @@ const LISTED_AT_ONCE = 100;
 
 /**
  * Moves the content of all complete files to the bucket or to the database, one file after the other, while the service is in
- * use. Each file is in one of the places at any time. If the command is interrupted, the next one continues.
+ * use. At any time, each file is complete in the bucket or in the database. If the command is interrupted, the next call
+ * continues.
  *
  * @throws ValidationError if no bucket is configured.
  * @throws StoreUnavailableError if the store does not answer. Files that were moved before stay where they are.

@@ -14,9 +14,9 @@ import {
 } from '../../platform/object-store.ts';
 import { type ContentKey, contentLength, readChunks } from './content.ts';
 
-// The bucket as place of the content of files. A content is received in rows of the database, like without a bucket. Then it is
-// copied to an object, and the transaction that makes the file visible deletes the rows. So an upload that fails or is killed
-// leaves rows, or an object that belongs to no file; the worker deletes both.
+// Storage of file content in the bucket. Content is first received in rows of the database, as without a bucket. Then it is
+// copied to an object, and the transaction that makes the file visible deletes the rows. An upload that fails or is killed
+// leaves rows, or an object without a file. The worker deletes both.
 
 /** Time after which an object is deleted whose upload was not completed, in milliseconds: a day. */
 const INCOMPLETE_MS = 86_400_000;
@@ -27,7 +27,7 @@ const INCOMPLETE_MS = 86_400_000;
 const UNCONFIRMED_MS = 3_600_000;
 /** Maximum number of objects that are deleted in one step. */
 const DELETED_AT_ONCE = 100;
-/** Number of objects in a row for which the store does not answer, after which a run ends. */
+/** Number of consecutive objects for which the store does not answer. After this number, a run ends. */
 const MAX_UNANSWERED = 3;
 
 /** An object that was stored for a file or thumbnail. `variant` is as in `ContentKey`. */
@@ -49,7 +49,7 @@ function requireStore({ config }: Pick<App, 'config'>): ObjectStore {
 }
 
 /**
- * Copies contents from the database to new objects, and checks that the store has them. Not in a transaction, because this can
+ * Copies content from the database to new objects, and checks that the store has them. Not in a transaction, because this can
  * take long. The objects are deleted after a day, unless `claimObjects` is called.
  *
  * @param contents The contents, with the variant that each is going to have.

@@ -24,10 +24,13 @@ export async function storedLength(db: SqlClient, key: ContentKey): Promise<numb
   return length > 0 ? length : ((await objectOf(db, key))?.size ?? 0);
 }
 
-/** Number of times that a content is looked up again because it was in neither place: another process can be moving it. */
+/** Number of times that content is looked up again if it was in neither store, because another process can be moving it. */
 const MAX_MISSES = 2;
 
-/** Reads a range of a file from the database or the bucket. Follows a content that is moved meanwhile. */
+/**
+ * Reads a range of a file from the database or the bucket. If the content is moved during the read, continues at its new
+ * location.
+ */
 export async function* readRange(
   app: Place,
   key: ContentKey,

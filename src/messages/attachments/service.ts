@@ -60,7 +60,7 @@ export interface StoredFile {
   readonly content: PreparedContent;
 }
 
-/** The content of a file, as it is going to be served. */
+/** The content of a file after processing, in the form in which it will be served. */
 export interface PreparedContent {
   readonly mediaType: string;
   /** Size in bytes. It differs from the received one if metadata was removed. */
@@ -339,7 +339,7 @@ export async function organizationSpaceUsed(ctx: Ctx): Promise<number | null> {
 }
 
 /**
- * Deletes one of the viewer's files, and notifies the viewer's clients. Messages keep their links, which do not work any more.
+ * Deletes one of the viewer's files, and notifies the viewer's clients. Links to it in messages stay, but no longer work.
  *
  * @throws NotFoundError if no file has this id, or it belongs to another user.
  */
