@@ -24,9 +24,9 @@ const MAX_TEXT = 300;
 const shown = new Map<string, Notification>();
 
 /**
- * Notifies the user of new messages: with desktop notifications if the browser permits them, and with a sound. A message is
- * notified in one tab only, and in none if the user sees it in one of them. Once it is read or deleted, on any device, its
- * notification is closed.
+ * Notifies the user of new messages: with desktop notifications if the browser permits them, and with a sound. Only one tab
+ * shows the notification of a message, and none does if the message is visible in a tab. The notification is closed when the
+ * message is read or deleted on any device.
  *
  * @returns A function that stops this and closes the notifications.
  */
