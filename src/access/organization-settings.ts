@@ -282,8 +282,8 @@ const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): OrganizationGr
  * differ from the default, as `GroupSetting`.
  */
 export const ORGANIZATION_GROUP_SETTINGS = {
-  // The REST documentation also allows members: guests would then see only users that they interact with. No code here hides
-  // users from each other, so a setting that promises this must not be accepted.
+  // The REST documentation also allows members: guests would then see only users that they interact with. This service does not
+  // hide users from each other, so it refuses that value.
   can_access_all_users_group: { ...rule('role:everyone', 'N E'), nobody: false, only: ['role:everyone'] },
   can_add_custom_emoji_group: rule('role:members', 'N'),
   can_add_subscribers_group: rule('role:members', 'N'),
