@@ -142,7 +142,7 @@ describe('sign-in', () => {
       }
     }
     expect(outcome(await new Browser(at).signIn(personAt()))).toEqual([
-      ...[403, 'Sign in at company does not name an email address for you.'],
+      ...[403, 'Sign in at company did not send your email address.'],
     ]);
   });
 

@@ -48,7 +48,7 @@ describe('the schema', () => {
   test('has an entity in every event, unless none exists or it was deleted', () => {
     const event = schema.getType('Event');
     const without = (isInterfaceType(event) ? schema.getPossibleTypes(event) : []).filter((type) => {
-      // The actor is no object of the event.
+      // The actor does not count as an object in the event.
       const fields = Object.values(type.getFields()).filter(({ name }) => name !== 'actor');
       const namesWhatIsGone = fields.some((field) => referredType(field.extensions) !== undefined);
       return !namesWhatIsGone && !fields.some((field) => projectionOptionsOf(field.extensions) !== undefined);

@@ -213,7 +213,7 @@ describe('a socket', () => {
   test('is refused if a browser sends credentials for a page of another site', async () => {
     expect(await handshake({ ...AS_SOCKET, origin: EVIL })).toBe(403);
     expect(await handshake({ ...AS_SOCKET, origin: 'null', 'x-requested-with': 'chat' })).toBe(403);
-    // The server refuses the handshake before it reads `connection_init`. It accepts handshakes of programs that are no
+    // The server refuses the handshake before it reads `connection_init`. It accepts handshakes of programs that are not
     // browsers.
     expect(await handshake({ authorization: '', origin: EVIL })).toBe(403);
     expect(await handshake({ authorization: '', origin: 'app://chat' })).toBe(101);
