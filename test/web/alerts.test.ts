@@ -32,13 +32,13 @@ interface Case {
 const notified = ({ of, with: settings, in: subscription, topic = 'INHERIT' }: Case): string => {
   const message = { type: 'CHANNEL', flags: [], viewerHasRead: false, ...of } as Arguments[0];
   const inherited = { isMuted: false, desktopNotifications: null, audibleNotifications: null };
-  const { isShown, isHeard } = alertOf(message, {
+  const { isShown, isAudible } = alertOf(message, {
     settings: { ...OFF, ...settings },
     subscription: { ...inherited, wildcardMentionsNotify: null, ...subscription } as Subscription,
     visibility: topic,
     timeZone: 'Asia/Kolkata',
   });
-  return [isShown ? 'shown' : '', isHeard ? 'heard' : ''].filter((word) => word !== '').join(' and ') || 'silent';
+  return [isShown ? 'shown' : '', isAudible ? 'heard' : ''].filter((word) => word !== '').join(' and ') || 'silent';
 };
 
 /** Returns the present time of day in India, which is five and a half hours ahead of UTC, plus a number of hours. */

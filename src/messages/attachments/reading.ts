@@ -5,7 +5,7 @@ import { NoObjectError } from '../../platform/object-store.ts';
 import { CHUNK_BYTES, type ContentKey, contentLength, readChunk } from './content.ts';
 import { objectOf, readObject } from './objects.ts';
 
-type Place = Pick<App, 'config' | 'db'>;
+type StorageContext = Pick<App, 'config' | 'db'>;
 
 /** A range of bytes, both ends inclusive. */
 interface Range {
@@ -32,7 +32,7 @@ const MAX_MISSES = 2;
  * location.
  */
 export async function* readRange(
-  app: Place,
+  app: StorageContext,
   key: ContentKey,
   { start, end }: Range,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -76,7 +76,11 @@ async function partInRows(db: SqlClient, key: ContentKey, { start, end }: Range)
  *
  * @throws NoContentError if there is no content. @throws StoreUnavailableError if the bucket cannot be read.
  */
-export async function openContent(app: Place, key: ContentKey, range: Range): Promise<ReadableStream<Uint8Array>> {
+export async function openContent(
+  app: StorageContext,
+  key: ContentKey,
+  range: Range,
+): Promise<ReadableStream<Uint8Array>> {
   const parts = readRange(app, key, range);
   return streamOf(parts, await parts.next());
 }

@@ -62,13 +62,13 @@ async function sent({ message, unreadChange }: SentEvent, firstScreen: SidebarQu
   const visibility = unreadChange?.topics.find((topic) => topic?.id === message.topic?.id)?.viewerVisibility;
   const situation = { settings, subscription, visibility: visibility ?? 'INHERIT', timeZone: settings.timezone };
   const alert = alertOf(message, situation);
-  if (!alert.isShown && !alert.isHeard) return;
+  if (!alert.isShown && !alert.isAudible) return;
   const viewerId = viewer?.id ?? '';
   const isSeen = document.hasFocus() && isVisible(message, viewerId);
   if (!document.hasFocus()) await new Promise((resolve) => setTimeout(resolve, BEHIND_MS));
   await claim(message.id, () => {
     if (isSeen) return;
-    if (alert.isHeard) play(settings.notificationSound);
+    if (alert.isAudible) play(settings.notificationSound);
     if (alert.isShown) {
       const hidesText = message.type === 'DIRECT' && !settings.directMessageContentInDesktopNotifications;
       show(message, { title: titleOf(message, viewerId), body: hidesText ? '' : textOf(message) });
