@@ -126,7 +126,7 @@ export const Attachment = builder.prismaNode('Attachment', {
     messages: t.field({
       type: [Message],
       description:
-        'Messages that link to the file and that the viewer can read, newest first. Only the newest 100 messages ' +
+        'Messages that link to the file and that the viewer can read, newest first, at most 100. Only the newest 100 messages ' +
         'with a link are considered.',
       complexity: { field: 2, multiplier: 10 },
       resolve: async ({ id }, _args, ctx) => nodesOf(ctx, 'Message', await linkingMessageIds(ctx).load(id)),
