@@ -314,7 +314,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       },
     ],
     [
-      'is of somebody who is deactivated',
+      'is of a deactivated user',
       async () => {
         await addUser('plain', 'gone@acme.example', { isActive: false });
         await expectRefused('plain', tokenOf({ email: 'gone@acme.example' }), [401, 'USER_DEACTIVATED']);
@@ -326,7 +326,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       () => expectRefused('plain', tokenOf({ email: at.other.member.email }), NOBODY),
     ],
     [
-      'is of somebody who was deleted',
+      'is of a deleted user',
       async () => {
         await addUser('plain', 'deleted@acme.example', { isActive: false, isDeleted: true });
         await expectRefused('plain', tokenOf({ email: 'deleted@acme.example' }), [401, 'USER_DEACTIVATED']);
@@ -403,7 +403,7 @@ test.for<Case>([
     () => expectTaken('once', good('once', { jti: 'far', exp: 1e300 })),
   ],
   [
-    'addresses that stand in for somebody',
+    'generated addresses',
     async () => {
       for (const email of [
         `user${at.plain.member.id}@users.invalid`,

@@ -124,7 +124,7 @@ describe.for(DOORS)('$name', ({ change }) => {
       () => ({ ...SCRIPT, 'sec-fetch-site': 'same-origin', origin: 'https://chat.example' }),
     ],
     ['our origin, where the browser does not say of which site', () => ({ 'sec-fetch-mode': 'cors', origin: own })],
-    ['what somebody typed', () => ({ ...FORM, 'sec-fetch-site': 'none' })],
+    ['an address typed by the user', () => ({ ...FORM, 'sec-fetch-site': 'none' })],
     ['a script outside of browsers that says how it asks', () => ({ 'sec-fetch-mode': 'cors' })],
     ['a program of no origin', () => ({})],
     ['a program of a foreign origin', () => ({ origin: EVIL })],

@@ -380,9 +380,9 @@ async function explainFromHereOn(client: pg.Client, mode: string): Promise<void>
 
 /** Makes all calls of the service in an organization. @param beginning Called with a description before each part. */
 async function makeAllCalls(scene: Scene, beginning: (call: string) => void): Promise<void> {
-  beginning('what is read');
+  beginning('reads');
   await contentsOf(scene);
-  beginning('what is done besides');
+  beginning('other calls');
   await doMore(scene);
   await doEverything(scene, { payload: true, beginning });
 }

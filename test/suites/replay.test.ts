@@ -141,7 +141,7 @@ describe('users', () => {
         'the bot is back, and owned by the owner': () => owner.ok('POST', `/users/${helper.user_id}/reactivate`),
         'the user is back': () => owner.ok('POST', `/users/${bob.id}/reactivate`),
         'the bot is deactivated alone': () => owner.ok('DELETE', `/bots/${helper.user_id}`),
-        'somebody leaves': () => leaver.ok('DELETE', '/users/me'),
+        'a user leaves': () => leaver.ok('DELETE', '/users/me'),
       },
       { eventless: [WITHOUT_EVENT.channelActivity, WITHOUT_EVENT.deletedMessages] },
     );
@@ -850,14 +850,14 @@ test('profile data', async () => {
       () => owner.ok('PATCH', `/users/${bob.id}`, { profile_data: [{ id: mates, value: [ann.id, gia.id] }] }),
     ],
     'and empty them': [fill(ann, [ship, null]), () => gia.ok('DELETE', '/users/me/profile_data', { data: [ship] })],
-    'a choice is no more, with whoever chose it': () =>
+    'an option is deleted, with the values that chose it': () =>
       owner.ok('PATCH', `/realm/profile_fields/${flag}`, color('blue', 'green')),
     'fields change their places': async () => {
       const { custom_fields } = await owner.ok('GET', '/realm/profile_fields');
       const order = custom_fields.map(({ id }: Json) => id).reverse();
       await owner.ok('PATCH', '/realm/profile_fields', { order });
     },
-    'somebody new has an empty profile': () => signUp('New'),
+    'a new user has an empty profile': () => signUp('New'),
     'fields go, with what people had in them': [flag, mates].map(
       (id) => () => owner.ok('DELETE', `/realm/profile_fields/${id}`),
     ),
