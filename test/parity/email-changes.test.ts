@@ -36,7 +36,7 @@ describe('addresses and passwords', () => {
       ),
       'an address of another user': give('owner', 'mo@new.example'),
       'by a user without the right': give('administrator', 'mo@newer.example', 'BAD_REQUEST'),
-      'nan address of another user': give('owner', 'mo', 'BAD_REQUEST'),
+      'no address for another user': give('owner', 'mo', 'BAD_REQUEST'),
     });
   });
 });

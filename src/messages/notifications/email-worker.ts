@@ -160,8 +160,9 @@ async function writeEmail(
 }
 
 /**
- * Returns the current text of a queued email about missed messages: without those that the user has read since, cannot read any
- * more, or is not to be notified of any more. Undefined if none is left, or the user has another address now.
+ * Returns the current text of a queued email about missed messages: without messages that the user has read or can no longer
+ * read, and without those about which settings no longer permit an email. Undefined if no message is left, or the user's
+ * address has changed.
  */
 export async function currentMissedMail(
   app: EmailApp,
