@@ -126,7 +126,7 @@ export function packagesOf(root: string): ReadonlyMap<string, string> {
   return packages;
 }
 
-/** Returns one line for each package that the service imports but that is not installed without development packages. */
+/** Returns one line for each package that the service imports, but that an installation without development packages lacks. */
 export const missingPackages = (packages: ReadonlyMap<string, string>, { dependencies }: Manifest): string[] =>
   [...packages]
     .filter(([name]) => !(name in dependencies))

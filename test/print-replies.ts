@@ -8,7 +8,7 @@ import { documentedEvents } from '../src/events/wire.ts';
 import '../src/server/registries/schema.ts';
 import { demoCallOf, nameOf, printedCall } from '../src/server/pages/calls/all.ts';
 import { routes } from '../src/server/registries/features.ts';
-import { SomebodysBrowser } from './helpers/browser.ts';
+import { CookieBrowser } from './helpers/browser.ts';
 import type { Json } from './helpers/http.ts';
 import { startOpenIdProvider } from './helpers/openid-provider.ts';
 import { basic, type Parameters, Visitor } from './helpers/person.ts';
@@ -62,7 +62,7 @@ async function listen(visitor: Visitor, options: Parameters) {
 
 /** Collects the responses that need more than a demo, such as a provider of video calls. */
 async function setUp(): Promise<Readonly<Record<string, unknown>>> {
-  const browser = new SomebodysBrowser(server.url);
+  const browser = new CookieBrowser(server.url);
   const at = `${server.url}/api/v1/calls/videoprovider`;
   const agreeing = await browser.open(`${at}/register`, owner.headers);
   const complete = await browser.open(provider.agree(agreeing.headers.location ?? ''));
@@ -117,7 +117,7 @@ async function linkIdentity(): Promise<void> {
   const { id: identityProviderId, redirectUri } = await mutate('createIdentityProvider', given);
   await mutate('updateIdentityProvider', { identityProviderId, ...(await identities.register(redirectUri)) });
   identities.people.set('owner', { email, email_verified: true });
-  const browser = new SomebodysBrowser(server.url);
+  const browser = new CookieBrowser(server.url);
   const begun = await browser.open(new URL('.', redirectUri).href.replace(/\/$/, ''));
   await browser.open(await identities.signIn(begun.headers.location ?? '', 'owner'));
 }

@@ -16,7 +16,7 @@ export interface Account {
 const USER = joinedColumns('u', 'User');
 const ORGANIZATION = joinedColumns('r', 'Organization');
 
-/** A named API key, as far as requests depend on it. */
+/** The properties of a named API key that requests depend on. */
 export type KeyInUse = Pick<NamedApiKey, 'organizationId' | 'id' | 'expiresAt' | 'lastUsedAt'> & {
   readonly scopes: readonly KeyScope[];
 };

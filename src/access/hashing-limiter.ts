@@ -2,7 +2,7 @@ import type { Caller } from '../platform/caller.ts';
 import { RateLimitHitError } from '../platform/errors.ts';
 import { FairLimiter, type KeyLimits } from '../platform/fair-limiter.ts';
 
-/** Limits on the tasks that hash passwords. A task that cannot even wait is refused with `RateLimitHitError`. */
+/** Limits on the tasks that hash passwords. A task that can neither run nor wait is refused with `RateLimitHitError`. */
 interface Bounds {
   /** Maximum number of passwords that are hashed at the same time. Further tasks wait. */
   readonly atOnce: number;

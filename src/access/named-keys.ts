@@ -11,7 +11,7 @@ import { apiKeysChanged, namedKeysRevoked } from './events.ts';
 /** Interval at which the stored time of the last request with a key is updated, in milliseconds. */
 const USED_MS = 60_000;
 
-/** Returns the part of a credential that comes from the named key with which the viewer signed in. */
+/** Returns the properties of a credential for a named key: the id of the key, its scopes unless it has all, and its expiry. */
 export function limitsOf(
   key: KeyInUse,
 ): Pick<Extract<Credential, { readonly kind: 'key' }>, 'id' | 'scopes' | 'endsAt'> {

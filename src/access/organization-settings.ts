@@ -148,7 +148,7 @@ export const ORGANIZATION_SETTINGS = {
   second_factor_required_role: oneOf(
     SECOND_FACTOR_REQUIREMENT,
     0,
-    'Lowest role whose users need a second factor to sign in with a password; 0 if no role needs one',
+    'Lowest role whose users need a second factor to sign in with a password',
   ),
   presence_disabled: flag(false, 'Whether the presence of users is hidden'),
   enable_read_receipts: flag(false, 'Whether users can see which users have read a message'),
@@ -179,8 +179,8 @@ export const ORGANIZATION_SETTINGS = {
   send_welcome_emails: flag(true, 'Whether people who join get an email with the address of the organization'),
   send_channel_events_messages: flag(
     false,
-    'Whether the notification bot writes in a channel that it was created, renamed, archived or restored, and that its ' +
-      'description, privacy or message retention was changed',
+    'Whether the notification bot sends a message to a channel when the channel is created, renamed, archived ' +
+      'or restored, or its description, privacy or message retention changes',
   ),
   welcome_message_custom_text: text(
     '',
@@ -194,7 +194,7 @@ export const ORGANIZATION_SETTINGS = {
   inline_image_preview: flag(true, 'Whether clients show previews of images and videos that are linked in messages'),
   inline_url_embed_preview: flag(
     false,
-    'Whether previews of web pages that new messages link are shown. The service reads the pages',
+    'Whether clients show previews of web pages to which new messages link. The service fetches these pages',
   ),
   media_preview_size: oneOf(MEDIA_PREVIEW_SIZE, 100, 'Size of image and video previews in clients'),
   video_chat_provider: oneOf(VIDEO_CALL_PROVIDER, NO_VIDEO_CHAT, 'Provider of video calls'),
@@ -282,8 +282,8 @@ const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): OrganizationGr
  * differ from the default, as `GroupSetting`.
  */
 export const ORGANIZATION_GROUP_SETTINGS = {
-  // The REST documentation also allows members: guests would then see only users that they interact with. No code here hides
-  // users from each other, so a setting that promises this must not be accepted.
+  // The REST documentation also allows members: guests would then see only users that they interact with. This service does not
+  // hide users from each other, so it refuses that value.
   can_access_all_users_group: { ...rule('role:everyone', 'N E'), nobody: false, only: ['role:everyone'] },
   can_add_custom_emoji_group: rule('role:members', 'N'),
   can_add_subscribers_group: rule('role:members', 'N'),

@@ -41,9 +41,9 @@ export interface BrowserDetails {
 /** The sign-in with which a session begins. */
 export interface SessionOrigin
   extends Pick<Session, 'providerId' | 'providerSubject' | 'providerSession' | 'providerSignsOut'> {
-  /** Time of the sign-in, if a browser hands it over. Default: now. */
+  /** Time of the sign-in, if the browser that signed in passes it on to a client. Default: now. */
   readonly createdAt?: Date | undefined;
-  /** Time at which the session of that browser ends. Default: after the lifetime of a session. */
+  /** Time at which the session ends: the end of that browser's session. Default: after the lifetime of a session. */
   readonly expiresAt?: Date | undefined;
 }
 

@@ -20,7 +20,7 @@ export const logoutPathOf = ({ slug }: { readonly slug: string }): string => `${
  */
 export const BROWSER_LOGIN_PATH = '/sign-in/app';
 
-/** Returns the sign-in with the browser, if the organization requires a second factor of some people. */
+/** Returns the method `browser` if the organization requires a second factor for some roles. Otherwise empty. */
 export function browserMethods(organization: Pick<Organization, 'settings'> | null): ExternalMethod[] {
   if (organization === null || organizationSetting(organization, 'second_factor_required_role') === 0) return [];
   const urls = { loginUrl: BROWSER_LOGIN_PATH, signupUrl: BROWSER_LOGIN_PATH };

@@ -51,7 +51,10 @@ export function passwordIn(fields: SentForm['fields']): string {
   return password;
 }
 
-/** Returns the response of `act`. If it throws an error that the person can correct in the form, returns the one of `form`. */
+/**
+ * Returns the response of `act`. If it throws an error that the person can correct in the form, returns the response of `form`,
+ * which shows the error.
+ */
 export async function orForm(act: () => Promise<Response>, form: (error: ChatError) => Response): Promise<Response> {
   try {
     return await act();

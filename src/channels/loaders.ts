@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
-import { acrossReaders, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
+import { acrossReaders, forAllViewers, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
 import type { Loads, RequestedKey } from '../api/graphql/loading/keyed-loader.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { fieldsOf } from '../platform/db/columns.ts';
@@ -72,7 +72,7 @@ const readable = (held: HeldChannel | null): Channel | null => (held?.isReadable
 const CHANNEL = fieldsOf('c', 'Channel');
 
 /** Loads a channel by id, without an access check. The caller must have checked that the viewer can see the channel. */
-export const channelsById = forEverybody<number, Channel>(async (db, organizationId, ids) => {
+export const channelsById = forAllViewers<number, Channel>(async (db, organizationId, ids) => {
   const rows = await readRows<Channel>(
     db,
     Prisma.sql`SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = ${organizationId} AND c.id = ANY(${listOf('int', ids)})`,

@@ -1,11 +1,11 @@
-import { acrossReaders, forEverybody } from '../api/graphql/loading/context.ts';
+import { acrossReaders, forAllViewers } from '../api/graphql/loading/context.ts';
 import { sharedLoads } from '../api/graphql/loading/shared-loads.ts';
 import type { Subscription } from '../generated/prisma/client.ts';
 import { countSubscribers, readSubscriberPages, type SubscriberFilter, type SubscriberPage } from './subscribers.ts';
 import { subscriptionsAmong } from './subscriptions/reads.ts';
 
 /** Loads the number of a channel's subscribers, by channel id. */
-export const subscriberCounts = forEverybody<number, number>((db, organizationId, ids) =>
+export const subscriberCounts = forAllViewers<number, number>((db, organizationId, ids) =>
   countSubscribers(db, organizationId, ids),
 );
 

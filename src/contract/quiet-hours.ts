@@ -1,4 +1,4 @@
-/** Matches hours of a day from "00:00" to "23:59", as "22:00-07:00". */
+/** Matches two times of day from "00:00" to "23:59", such as "22:00-07:00". */
 const FORM = /^((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /** The minutes of a day at which quiet hours begin and end, as "HH:MM" on a 24-hour clock. */

@@ -15,8 +15,8 @@ export interface EventPiece {
    */
   readonly facts: unknown;
   /**
-   * User who made the change. Null if the service, the operator of the server or a person who was not signed in made it, for new
-   * messages, and for events that an earlier version logged.
+   * User who made the change. Null if the service, the server's operator or a client that was not signed in made it. Also null
+   * for new messages, and for events that an earlier version logged.
    */
   readonly actorId: number | null;
   /** `{"id": …, "type": …, …}`, serialized once for all viewers with the same rendering. */

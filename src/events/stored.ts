@@ -12,8 +12,8 @@ export interface StoredEvent {
   readonly ephemeral: boolean;
   readonly createdAt: Date;
   /**
-   * User who made the change. Null if the service, the operator of the server or a person who was not signed in made it, for new
-   * messages, and for events that an earlier version logged.
+   * User who made the change. Null if the service, the server's operator or a client that was not signed in made it. Also null
+   * for new messages, and for events that an earlier version logged.
    */
   readonly actorId: number | null;
   /** Approximate bytes of the payload's JSON, for memory limits. */

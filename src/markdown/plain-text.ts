@@ -42,7 +42,7 @@ export function plainTextOf(html: string): string {
     else if (isEnd && (name === 'td' || name === 'th')) text += ' ';
     else if (!isEnd && name === 'span') emoji = emojiOf(piece);
   }
-  // A tag is followed by a line break in most places: both are one.
+  // Most block tags are also followed by a line break in the HTML. Both together count as one.
   return text
     .replace(/[ \t]+$/gm, '')
     .replace(/\n{2,}/g, '\n')

@@ -13,7 +13,7 @@ import { notify } from './sending/notices.ts';
 /** Topics of the notices in a channel, in the channel for new channels, and in the channel for new users. */
 const [EVENTS, NEW_CHANNELS, SIGN_UPS] = ['channel events', 'new channels', 'signups'] as const;
 
-interface Place {
+interface NoticeContext {
   readonly app: Runtime;
   readonly organization: Organization;
 }
@@ -40,7 +40,7 @@ export async function postChannelNotices(tx: Tx, emit: Emit, change: ChannelChan
 }
 
 /** Announces a new person in the organization's channel for new users, if there is one. */
-export const announceUser = (tx: Tx, emit: Emit, place: Place, user: User): Promise<void> =>
+export const announceUser = (tx: Tx, emit: Emit, place: NoticeContext, user: User): Promise<void> =>
   announce(
     tx,
     emit,
@@ -92,7 +92,7 @@ interface Announcement {
 async function announce(
   tx: Tx,
   emit: Emit,
-  place: Place,
+  place: NoticeContext,
   { setting, topic }: Announcement,
   content: string,
 ): Promise<void> {
@@ -130,7 +130,7 @@ function changesOf(before: Channel, after: Channel): string[] {
 /** Maximum length of a description in a notice, in code points. With HTML entities, two of them fit into a message. */
 const MAX_SHOWN = 800;
 
-/** Returns a description without effect as Markdown, so that mentions in it notify no user. */
+/** Escapes a description, so that it is not parsed as Markdown and mentions in it notify no user. */
 function described(description: string): string {
   const letters = [...description];
   if (letters.length === 0) return '*none*';

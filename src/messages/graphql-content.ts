@@ -123,8 +123,7 @@ interface Preview {
 }
 
 const LinkPreview = builder.objectRef<Preview>('LinkPreview').implement({
-  description:
-    'A preview of a web page to which a message links. The title and the description are written by the page.',
+  description: 'A preview of a web page to which a message links. Title and description come from the page.',
   fields: (t) => ({
     url: t.exposeString('url', { description: 'Absolute URL of the page, as in the message.' }),
     title: t.exposeString('title', { description: 'Title of the page, at most 200 characters.' }),

@@ -207,7 +207,7 @@ export async function changeableChannel(ctx: GraphQLContext, { channelId }: { re
 /** A message by id, by URL, or by the fragment of its URL. */
 type MessageKey = { readonly id: number } | { readonly url: string };
 
-/** Returns the id of a message in an input. 0 for a text that is no URL of a message in the viewer's organization. */
+/** Returns the id of a message in an input. 0 for a text that is not the URL of a message in the viewer's organization. */
 function messageIdOf(ctx: Ctx, key: MessageKey): number {
   if ('id' in key) return key.id;
   const site = pageUrl(ctx, '');

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
-import { acrossRequests, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
+import { acrossRequests, forAllViewers, type GraphQLContext, perOperation } from '../api/graphql/loading/context.ts';
 import { present, type RequestedKey } from '../api/graphql/loading/keyed-loader.ts';
 import { sharedLoads } from '../api/graphql/loading/shared-loads.ts';
 import { readableChannels } from '../channels/loaders.ts';
@@ -28,7 +28,7 @@ export const ownFlags = acrossRequests<number, UserFlags>(async (wanted) => {
 const MESSAGE = fieldsOf('m', 'Message');
 
 /** Loads messages by id without checking access, so callers must check it first. Null for a message that no longer exists. */
-export const foundMessages = forEverybody<number, Message | null>(async (db, organizationId, ids) => {
+export const foundMessages = forAllViewers<number, Message | null>(async (db, organizationId, ids) => {
   const rows = await readRows<Message>(
     db,
     Prisma.sql`SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${organizationId} AND m.id = ANY(${listOf('bigint', ids)})`,

@@ -39,7 +39,8 @@ export const postMessage = endpoint({
     queue_id: text(z.string(), { description: 'Id of the event queue that receives `local_id`.' }).optional(),
     local_id: text(z.string().max(100), {
       description:
-        'Text in the event of the message, only in the queue `queue_id`. The client recognizes its message by it.',
+        'Text by which the client recognizes its message. The event of the message contains it, but only in the ' +
+        'queue `queue_id`.',
     }).optional(),
     read_by_sender: json(z.boolean(), {
       description:

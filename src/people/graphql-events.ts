@@ -32,8 +32,9 @@ builder.interfaceField(EventInterface, 'actor', (t) =>
     type: User,
     nullable: true,
     description:
-      'User who made the change. Null if the service, the operator of the server or a person who was not signed in made it, for ' +
-      'new messages (see their sender), for events that an earlier version logged, and if the viewer cannot see the user.',
+      "User who made the change. Null if the service, the server's operator or a client that was not signed in made it, or if " +
+      'the viewer cannot see the user. Also null for new messages (see their sender), and for events that an earlier version ' +
+      'logged.',
     ...projectedFromEvent(userReference, ({ actorId }: EventSource) => actorId, { atMost: 1 }),
   }),
 );

@@ -1,4 +1,4 @@
-import { forEverybody } from '../api/graphql/loading/context.ts';
+import { forAllViewers } from '../api/graphql/loading/context.ts';
 import { Prisma, type User } from '../generated/prisma/client.ts';
 import { fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
@@ -7,7 +7,7 @@ import { readRows } from '../platform/db/rows.ts';
 const USER = fieldsOf('u', 'User');
 
 /** Loads users by id. All users of an organization can see each other. */
-export const usersById = forEverybody<number, User>(async (db, organizationId, ids) => {
+export const usersById = forAllViewers<number, User>(async (db, organizationId, ids) => {
   const rows = await readRows<User>(
     db,
     Prisma.sql`SELECT ${USER} FROM user_account u WHERE u.realm_id = ${organizationId} AND u.id = ANY(${listOf('int', ids)})`,
@@ -20,7 +20,7 @@ export const usersById = forEverybody<number, User>(async (db, organizationId, i
  * Loads the text between the `**` of a mention, by user id: the full name, followed by the id if another account has an equal
  * name, ignoring case.
  */
-export const mentionNames = forEverybody<number, string>(async (db, organizationId, ids) => {
+export const mentionNames = forAllViewers<number, string>(async (db, organizationId, ids) => {
   const rows = await db.$queryRaw<{ id: number; name: string }[]>`
     SELECT u.id, u.full_name || CASE WHEN EXISTS (
         SELECT FROM user_account other

@@ -58,8 +58,9 @@ export async function writeSettings(
 type Effect = (tx: Tx, emit: Emit, change: { before: User; after: User; now: Date }) => Promise<void>;
 
 /**
- * Deletes queued emails about missed messages once a setting that causes such emails is turned off. They can be of another reason,
- * but most are sent within seconds. Notifications that wait are checked again before they are in an email.
+ * Deletes the user's queued emails about missed messages when a setting that causes such emails is turned off. Emails that
+ * another setting caused are deleted too, but few are queued: most are sent within seconds. Notifications that are not in an
+ * email yet stay, and are checked again before they are sent.
  */
 const eraseQueuedEmails =
   (name: UserSettingName): Effect =>

@@ -47,7 +47,7 @@ class AttemptError extends Error {
   override name = 'AttemptError';
 }
 
-/** A content that can be read several times, because a failed upload is repeated. */
+/** Opens the content of an object. Called again for each attempt to upload it. */
 export type OpenContent = () => AsyncIterable<Uint8Array>;
 
 type Operation = 'put' | 'get' | 'head' | 'delete';
@@ -275,7 +275,7 @@ class Watch {
     this.#timer = setTimeout(() => this.#controller.abort(new Error('no answer in time')), this.#ms);
   }
 
-  /** Restarts the time with each part that is taken. */
+  /** Passes the parts on, and restarts the timer whenever the reader takes one. */
   async *during<T>(parts: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
     for await (const part of parts) {
       this.restart();
@@ -284,7 +284,7 @@ class Watch {
     this.restart();
   }
 
-  /** Limits the time until the next part, but not the time that its reader takes. */
+  /** Passes the parts on. The timer runs while the next part is awaited, but not while the reader processes a part. */
   async *until<T>(parts: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
     this.restart();
     for await (const part of parts) {
@@ -294,7 +294,7 @@ class Watch {
     }
   }
 
-  /** Ends the time. @param aborts Whether a request that is still in progress is aborted. */
+  /** Stops the timer. @param aborts Whether a request that is still in progress is aborted. */
   end(aborts = false): void {
     clearTimeout(this.#timer);
     if (aborts) this.#controller.abort();

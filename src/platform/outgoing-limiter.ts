@@ -10,7 +10,7 @@ const SPARE = 0.25;
 
 /**
  * A limiter for the number of concurrent requests to other websites: in total, per organization, and per organization and host.
- * The organizations take turns, so the requests of one delay only its own requests, also those to the same host.
+ * The organizations take turns, so the requests of an organization do not delay those of others, even to the same host.
  */
 export class OutgoingLimiter {
   readonly #organizations: FairLimiter<number>;

@@ -49,7 +49,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 type Address = Pick<Config, 'host' | 'port' | 'externalHost' | 'externalScheme'>;
 
-/** Returns whether a server that only this machine reaches sends requests to this machine, by this host name. */
+/** Returns whether `hostname` is this machine, and the service itself is reachable from this machine only. */
 const isDevelopment = (config: Address, hostname: string): boolean =>
   LOOPBACK.has(hostname) && LOOPBACK.has(new URL(urlOf(config, '')).hostname);
 
@@ -179,7 +179,7 @@ export async function getFrom(config: Address, text: string, fetching: Fetching)
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
       response.destroy();
       const next = URL.parse(headers.location, url);
-      if (next === null) throw new Error('The redirect leads to no URL');
+      if (next === null) throw new Error('The redirect has no valid URL');
       url = next.href;
       continue;
     }
@@ -211,7 +211,7 @@ async function bodyOf(response: IncomingMessage, fetching: Fetching): Promise<Bu
   const { statusCode, headers } = response;
   const { maxBytes, cutsBody = false, acceptsType = () => true } = fetching;
   if (statusCode !== 200) throw new Error(`The server responded with status ${statusCode}`);
-  if (!/^(?:identity)?$/i.test(headers['content-encoding'] ?? '')) throw new Error('The body is encoded');
+  if (!/^(?:identity)?$/i.test(headers['content-encoding'] ?? '')) throw new Error('The body has a content encoding');
   if (!acceptsType(headers['content-type'] ?? '')) throw new Error('The content type is not accepted');
   if (!cutsBody && Number(headers['content-length'] ?? 0) > maxBytes) throw new Error('The body is too long');
   const chunks: Buffer[] = [];

@@ -82,19 +82,20 @@ export const TOTALS = {
   event_queues: {
     ...ofUser(100, 'event queues'),
     note:
-      'Default of `EVENT_QUEUES_PER_USER`. For one more, the least recently used queue ends; none is refused, because a client ' +
-      'that crashes a hundred times must not lock its user out for a week',
+      'Default of `EVENT_QUEUES_PER_USER`. If another queue is registered, the least recently used queue ends. ' +
+      'Registrations are not refused, because a client that crashes a hundred times must not lock its user out ' +
+      'for a week',
   },
   sessions: {
     ...ofUser(100, 'signed-in browsers'),
-    note: 'For one more, the session with the oldest activity ends; none is refused',
+    note: 'If the user signs in to another browser, the least recently used session ends. Sign-ins are not refused',
   },
   push_devices: ofUser(50, 'devices with push notifications'),
   api_keys: ofUser(100, 'API keys with a name'),
   passkeys: ofUser(10, 'passkeys'),
   idempotency_keys: {
     ...ofUser(400_000, 'idempotency keys in use'),
-    note: 'A key is in use for eight days: 35 new keys per minute',
+    note: 'Keys are stored for eight days, so the limit permits 35 new keys per minute',
   },
   /**
    * Includes deactivated bots, because they are listed and can be reactivated. The limits below, up to `custom_emoji_per_user`,
@@ -118,7 +119,7 @@ export const TOTALS = {
     max: 100,
     description: 'Maximum number of different emoji in the reactions of a message',
     refusal: 'A message cannot have reactions with more than 100 different emoji',
-    note: 'More users can react with those',
+    note: 'Further reactions with an emoji that the message already has are accepted',
   },
   /** Counts users and groups together, because a registration response lists the permissions of every channel and group. */
   holders_per_permission: ofEach(1_000, 'permission', 'users and groups', 'name'),

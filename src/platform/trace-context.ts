@@ -1,4 +1,4 @@
-/** A request's place in a distributed trace, as the client sent it. @see https://www.w3.org/TR/trace-context/ */
+/** The trace and the parent span of a request, as the client sent them. @see https://www.w3.org/TR/trace-context/ */
 export interface TraceContext {
   /** Id of the trace: 32 hexadecimal digits. */
   readonly traceId: string;

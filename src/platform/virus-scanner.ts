@@ -41,8 +41,9 @@ class ClosedError extends Error {
 /** Beginning of the reply to a file that is larger than `StreamMaxLength`. */
 const SIZE_LIMIT = 'INSTREAM size limit exceeded';
 /**
- * Maximum number of scans of a file. If a file is too large, clamd replies and closes the connection while parts are being sent,
- * and the reply can be lost with the connection. If that happens each time, and clamd answers otherwise, the file is too large.
+ * Maximum number of scans of a file. If a file is too large, clamd replies and closes the connection while parts are being
+ * sent, and the reply can be lost. If the reply is lost in every scan, but clamd responds to a ping, the file counts as too
+ * large.
  */
 const ATTEMPTS = 4;
 

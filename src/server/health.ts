@@ -116,8 +116,8 @@ async function missingForService(app: App, migrations: readonly string[]): Promi
 }
 
 /**
- * Returns the parts that do not work, without which the node serves all other requests. A load balancer that excluded the node
- * for them would end the service, because all nodes use the same file store and virus scanner.
+ * Returns the failing parts that only some requests need: file store and virus scanner. They do not make the node unready: all
+ * nodes share them, so a load balancer would exclude every node.
  */
 async function impairedOf({ config }: App): Promise<string[]> {
   const store = objectStoreOf(config);
@@ -129,7 +129,10 @@ async function impairedOf({ config }: App): Promise<string[]> {
   return problems.filter((problem) => problem !== undefined);
 }
 
-/** Returns the name of a part if its check fails, with the reason if it refuses the check. Otherwise undefined. */
+/**
+ * Returns the name of a part if its check fails. If the store refuses the request, the reason follows. Undefined if the check
+ * succeeds.
+ */
 async function problemOf(name: string, check: Promise<void>): Promise<string | undefined> {
   try {
     await inTime(check);

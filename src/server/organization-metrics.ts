@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import type { App } from '../access/context.ts';
 import { labelOrganizations, metrics } from '../platform/metrics.ts';
 
-/** Minimum time between two reads of the figures, in milliseconds. They are read for each request of metrics at most. */
+/** Minimum time between two reads of the figures, in milliseconds. They are read only when metrics are requested. */
 const REFRESH_MS = 60_000;
 
 const gauge = (name: string, help: string) =>

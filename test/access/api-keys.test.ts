@@ -454,7 +454,7 @@ describe('over all endpoints and GraphQL fields', () => {
       if (endpoint.method === 'GET' || endpoint.auth === 'none') return [];
       const equivalents = endpoint.equivalents.flatMap((name) => mutations[/^\w+/.exec(name)?.[0] ?? ''] ?? []);
       const scopes = equivalents.map((field) => declared(field).join());
-      // The only public mutation with an endpoint that requires authentication signs out, which an API key cannot.
+      // `DELETE /sessions/current` is the exception: its endpoint requires authentication, but its mutation is public.
       const isSame =
         equivalents.length === 0 || scopes.includes(scopesOf(endpoint).join()) || endpoint.path === '/sessions/current';
       return isSame ? [] : [`${endpoint.method} ${endpoint.path}: ${scopesOf(endpoint)}, ${scopes}`];

@@ -95,7 +95,7 @@ const TESTED_ALONE = [
   'updateUserSettingsDefaults',
 ];
 
-/** Mutations of messages, and of things that only the viewer has. */
+/** Mutations of messages, and of objects that only the viewer has. */
 const NOT_AUDITED = [
   ...['beginPasskey', 'beginPasskeyAtSignIn', 'beginPasskeyProof', 'beginPasskeySignIn'],
   ...['beginSecondFactor', 'beginSecondFactorAtSignIn'],

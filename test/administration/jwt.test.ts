@@ -26,12 +26,12 @@ const KEYS = {
   strict: { key: SECRET, algorithms: ['HS256'], issuer: 'https://id.example', audience: 'chat', type: 'chat+jwt' },
   once: { key: SECRET, algorithms: ['HS256'], once: true },
 };
-type Place = keyof typeof KEYS;
+type Subdomain = keyof typeof KEYS;
 
 const NOW = Date.UTC(2026, 0, 1) / 1000;
 let clock = NOW;
 let service: InProcess;
-let at: Record<Place, Organization>;
+let at: Record<Subdomain, Organization>;
 
 beforeAll(async () => {
   service = await startInProcess({
@@ -39,7 +39,7 @@ beforeAll(async () => {
     now: () => new Date(clock * 1000),
   });
   at = {} as typeof at;
-  for (const subdomain of Object.keys(KEYS) as Place[]) {
+  for (const subdomain of Object.keys(KEYS) as Subdomain[]) {
     at[subdomain] = await createOrganization({}, { on: service, subdomain });
   }
 });
@@ -70,7 +70,7 @@ function tokenOf(
   return `${content}.${signature.toString('base64url')}`;
 }
 
-const offer = (place: Place, token: string, more: object = {}): Promise<RestReply> =>
+const offer = (place: Subdomain, token: string, more: object = {}): Promise<RestReply> =>
   at[place].anonymous.rest('POST', '/jwt/fetch_api_key', { token, ...more });
 
 const BAD = [400, 'BAD_REQUEST', 'Bad JSON web token'] as const;
@@ -78,7 +78,7 @@ const NO_EMAIL = [400, 'BAD_REQUEST', 'No email specified in JSON web token clai
 const NOBODY = [401, 'AUTHENTICATION_FAILED'] as const;
 
 async function expectRefused(
-  place: Place,
+  place: Subdomain,
   token: string,
   [status, code, msg]: readonly [number, string, string?] = BAD,
 ): Promise<void> {
@@ -88,14 +88,14 @@ async function expectRefused(
   expect(JSON.stringify(reply.body)).not.toContain(at[place].member.apiKey);
 }
 
-async function expectTaken(place: Place, token: string): Promise<void> {
+async function expectTaken(place: Subdomain, token: string): Promise<void> {
   const { status, body } = await offer(place, token);
   expect([status, body.msg]).toEqual([200, '']);
   expect(body.api_key).toBe(at[place].member.apiKey);
 }
 
-const claimsFor = (place: Place, more: object = {}) => ({ email: at[place].member.email, ...more });
-const good = (place: Place, more: object = {}, header: object = {}) => tokenOf(claimsFor(place, more), header);
+const claimsFor = (place: Subdomain, more: object = {}) => ({ email: at[place].member.email, ...more });
+const good = (place: Subdomain, more: object = {}, header: object = {}) => tokenOf(claimsFor(place, more), header);
 const STRICT = { iss: 'https://id.example', aud: 'chat' };
 const strict = (more: object = {}, header: object = { typ: 'chat+jwt' }) =>
   good('strict', { ...STRICT, ...more }, header);
@@ -133,7 +133,7 @@ async function expectNotAsked(header: 'jku' | 'x5u'): Promise<void> {
 const refusedAtStart = (entry: object, reason: RegExp) =>
   expect(() => readConfig({ JWT_AUTH_KEYS: JSON.stringify({ acme: entry }) })).toThrow(reason);
 
-async function addUser(place: Place, email: string, more: object = {}) {
+async function addUser(place: Subdomain, email: string, more: object = {}) {
   const person = await at[place].signUp(`Person ${randomBytes(4).toString('hex').replaceAll(/\d/g, 'x')}`);
   await service.app.db.user.updateMany({ where: { id: person.id }, data: { email, ...more } });
   return person;
@@ -314,7 +314,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       },
     ],
     [
-      'is of somebody who is deactivated',
+      'is of a deactivated user',
       async () => {
         await addUser('plain', 'gone@acme.example', { isActive: false });
         await expectRefused('plain', tokenOf({ email: 'gone@acme.example' }), [401, 'USER_DEACTIVATED']);
@@ -326,7 +326,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       () => expectRefused('plain', tokenOf({ email: at.other.member.email }), NOBODY),
     ],
     [
-      'is of somebody who was deleted',
+      'is of a deleted user',
       async () => {
         await addUser('plain', 'deleted@acme.example', { isActive: false, isDeleted: true });
         await expectRefused('plain', tokenOf({ email: 'deleted@acme.example' }), [401, 'USER_DEACTIVATED']);
@@ -403,7 +403,7 @@ test.for<Case>([
     () => expectTaken('once', good('once', { jti: 'far', exp: 1e300 })),
   ],
   [
-    'addresses that stand in for somebody',
+    'generated addresses',
     async () => {
       for (const email of [
         `user${at.plain.member.id}@users.invalid`,

@@ -26,10 +26,10 @@ afterAll(async () => {
   await mailing[Symbol.asyncDispose]();
 });
 
-const place = (on = service) => createOrganization({}, { on, password: OWNER_PASSWORD });
-type Place = Awaited<ReturnType<typeof place>>;
+const newOrganization = (on = service) => createOrganization({}, { on, password: OWNER_PASSWORD });
+type NewOrganization = Awaited<ReturnType<typeof newOrganization>>;
 const run = (name: string, args: object, on = service) => runCommand(on.dataDir, name, args) as Promise<Json>;
-const limits = ({ organization }: Place, set: object = {}, on = service) =>
+const limits = ({ organization }: NewOrganization, set: object = {}, on = service) =>
   run('org limits', { org: organization.subdomain, ...set }, on);
 
 let made = 0;
@@ -38,7 +38,7 @@ const FULL = { code: 'BAD_REQUEST', limit: 'realm_max_active_users', msg: expect
 
 describe('org limits', () => {
   test('prints limits with their use, sets them, and returns to the defaults', async () => {
-    const at = await place();
+    const at = await newOrganization();
     const initial = [
       { limit: 'max_active_users', value: null, is_default: true, used: PEOPLE },
       { limit: 'upload_quota_mib', value: null, is_default: true, used: 0 },
@@ -78,7 +78,7 @@ describe('org limits', () => {
   });
 
   test('refuses values that are no limits', async () => {
-    const at = await place();
+    const at = await newOrganization();
     for (const set of [{ maxUsers: 0 }, { maxUsers: 'many' }, { uploadQuotaMib: 0.5 }, { invitationsPerDay: -1 }])
       await expect(limits(at, set)).rejects.toThrow();
     expect((await limits(at)).map(({ is_default }: Json) => is_default)).toEqual([true, true, true, true]);
@@ -87,7 +87,7 @@ describe('org limits', () => {
 
 describe('the limit of active users', () => {
   test('holds for created and reactivated people and for concurrent requests, and not for bots', async () => {
-    const [at, other] = [await place(), await place()];
+    const [at, other] = [await newOrganization(), await newOrganization()];
     const { owner, guest, organization } = at;
     await limits(at, { maxUsers: PEOPLE + 1 });
     const replies = await Promise.all(Array.from({ length: 4 }, () => owner.rest('POST', '/users', newUser())));
@@ -112,7 +112,7 @@ describe('the limit of active users', () => {
   });
 
   test('holds for people who accept invitations', async () => {
-    const at = await place();
+    const at = await newOrganization();
     const { invite_link } = await at.owner.ok('POST', '/invites/multiuse', { stream_ids: [] });
     const token = String(invite_link).split('/').at(-1);
     await limits(at, { maxUsers: PEOPLE + 1 });
@@ -130,7 +130,7 @@ describe('the limit of active users', () => {
   });
 
   test('refuses invitations to more people', async () => {
-    const at = await place(mailing);
+    const at = await newOrganization(mailing);
     await limits(at, { maxUsers: PEOPLE + 1 }, mailing);
     const invite = (invitee_emails: string) => at.owner.rest('POST', '/invites', { invitee_emails, stream_ids: [] });
     expect((await invite('a1@new.example,a2@new.example')).body).toMatchObject({
@@ -150,7 +150,7 @@ describe('the limit of active users', () => {
 });
 
 test('the limit of invitations of an organization replaces that of the server', async () => {
-  const [at, other] = [await place(mailing), await place(mailing)];
+  const [at, other] = [await newOrganization(mailing), await newOrganization(mailing)];
   await limits(at, { invitationsPerDay: 1 }, mailing);
   const invite = async (by: Person, count: number) => {
     const invitee_emails = Array.from({ length: count }, () => newUser().email).join();
@@ -165,7 +165,7 @@ test('the limit of invitations of an organization replaces that of the server', 
   expect((await limits(at, {}, mailing))[3]).toEqual({
     ...{ limit: 'max_invitations_per_day', value: 30, is_default: false, used: 26 },
   });
-  const signUp = async (on: Place) => {
+  const signUp = async (on: NewOrganization) => {
     const query = `mutation ($input: RequestSignUpInput!) { requestSignUp(input: $input) {
       __typename ... on ServiceError { code } } }`;
     const { data, errors } = await on.anonymous.graphql(query, { input: { email: newUser().email } });
@@ -180,7 +180,7 @@ test('the limit of invitations of an organization replaces that of the server', 
 });
 
 test('requests of all accounts of an organization have a common limit', async () => {
-  const [at, other] = [await place(), await place()];
+  const [at, other] = [await newOrganization(), await newOrganization()];
   await limits(at, { requestsPerMinute: 4 });
   const first = await at.owner.rest('GET', '/users/me');
   expect(first.headers).toMatchObject({ 'x-ratelimit-limit': '4', 'x-ratelimit-remaining': '3' });
@@ -206,7 +206,7 @@ test('requests of all accounts of an organization have a common limit', async ()
 
 describe('figures', () => {
   test('org usage counts guests, files, events and sign-ins, and estimates rows', async () => {
-    const at = await place();
+    const at = await newOrganization();
     await at.owner.ok('POST', '/messages', { type: 'direct', to: [at.owner.id], content: 'hello' });
     await at.anonymous.rest('POST', '/sessions', { username: at.owner.email, password: OWNER_PASSWORD });
     await service.app.db.$executeRawUnsafe('ANALYZE');
@@ -223,7 +223,7 @@ describe('figures', () => {
   });
 
   test('metrics have the largest organizations only', async () => {
-    const at = await place(mailing);
+    const at = await newOrganization(mailing);
     for (let i = 0; i < 3; i++) await at.owner.ok('POST', '/users', newUser());
     const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
     const read = async () => (await fetch(`${mailing.url}/metrics`, { headers })).text();

@@ -541,7 +541,7 @@ describe('attacks', () => {
       __typename: 'NotFoundError',
     });
     expect(await attempt(owner, 'replaceRecoveryCodes', await proofOf(owner, ofMember))).toMatchObject(REFUSED);
-    // The same credential cannot be added a second time, also by another person.
+    // The same credential cannot be added twice, not even by another person.
     const proofs = [
       [member, await proofOf(member, ofMember)],
       [owner, await proofOf(owner, authenticator)],

@@ -137,7 +137,7 @@ describe('an authenticator app', () => {
       headers: { host: owner.host, cookie },
     });
     expect(JSON.parse(me.text).user_id).toBe(owner.id);
-    // The challenge is no session.
+    // The challenge does not authenticate requests.
     const skipped = await send(service.url, {
       ...{
         method: 'GET',

@@ -2,7 +2,7 @@ import { createDecipheriv, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KeyVault, loadSecretKey } from '../../src/platform/key-vault.ts';
 import { renewSealed, reseal } from '../../src/server/secret-key.ts';
-import { SomebodysBrowser } from '../helpers/browser.ts';
+import { CookieBrowser } from '../helpers/browser.ts';
 import { runCommand } from '../helpers/control.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Json, type Reply, send } from '../helpers/http.ts';
@@ -60,7 +60,7 @@ function personAt(claims: object = {}, at = provider): string {
 }
 
 /** A person's browser at an organization. */
-class Browser extends SomebodysBrowser {
+class Browser extends CookieBrowser {
   readonly #place: { readonly host: string };
 
   constructor({ owner }: Pick<Place, 'owner'>, url = owner.url) {
@@ -142,7 +142,7 @@ describe('sign-in', () => {
       }
     }
     expect(outcome(await new Browser(at).signIn(personAt()))).toEqual([
-      ...[403, 'Sign in at company does not name an email address for you.'],
+      ...[403, 'Sign in at company did not send your email address.'],
     ]);
   });
 

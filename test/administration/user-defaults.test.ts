@@ -14,8 +14,8 @@ const settingsOf = async (person: Person): Promise<Json> =>
 const defaultsFor = async (person: Person): Promise<Json> =>
   (await person.register({ fetch_event_types: ['realm_user_settings_defaults'] })).realm_user_settings_defaults;
 
-describe('what new users begin with', () => {
-  test.concurrent('is changed for future users, but not for existing ones', async () => {
+describe('the default settings of new users', () => {
+  test.concurrent('change for future users, but not for existing ones', async () => {
     const { administrator, member, guest, signUp } = await createOrganization();
     const heard = await guest.receiving({ event_types: ['realm_user_settings_defaults', 'user_settings'] });
     const edit = { color_scheme: 2, web_home_view: 'recent', enable_sounds: true, twenty_four_hour_time: null };

@@ -11,21 +11,21 @@ const { findings, counted } = count(schema);
 describe('the schema', () => {
   test.for([
     ['every mutation has its typed errors', 'mutationsWithoutErrorUnion'],
-    ['nothing asked for is named by a bare number', 'integerIdsInInputs'],
-    ['nothing answered names another object by a bare number', 'integerForeignKeys'],
-    ['nothing answered names another object without showing it', 'foreignKeys'],
-    ['what is refused leaves what is asked for beside it', 'refusalsOfAll'],
+    ['no input takes a number as the id of an object', 'integerIdsInInputs'],
+    ['no field returns a number as the id of another object', 'integerForeignKeys'],
+    ['no field returns the id of another object instead of the object', 'foreignKeys'],
+    ['the error of a root field leaves the other root fields of the operation', 'refusalsOfAll'],
     ['every list has its nodes', 'connectionsWithoutNodes'],
     ['every list has its total', 'connectionsWithoutTotalCount'],
-    ['what is no page says how much there may be', 'listsWithoutBound'],
+    ['every list that is not a connection states its maximum length', 'listsWithoutBound'],
     ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
-    ['what has an id is found by it', 'idsOfNoNode'],
-    ['what is one of several is one field, of which the schema wants one', 'alternatives'],
-    ['every enum value that names a field has one', 'valuesWithoutField'],
+    ['`node` finds every object that has an id', 'idsOfNoNode'],
+    ['alternative values are one `@oneOf` input', 'alternatives'],
+    ['every enum value that names a field is the name of a field', 'valuesWithoutField'],
     ['every scalar refers to its specification', 'unspecifiedScalars'],
     ['names of points in time end in At, and no others do', 'misnamedTimes'],
     ['connections and edges have the name of their node', 'misnamedConnections'],
-    ['unions have no errors of the transport', 'transportErrors'],
+    ['unions contain no errors of the transport', 'transportErrors'],
   ] as const)('%s', ([, finding]) => {
     expect(findings[finding]).toEqual([]);
   });
@@ -48,7 +48,7 @@ describe('the schema', () => {
   test('has an entity in every event, unless none exists or it was deleted', () => {
     const event = schema.getType('Event');
     const without = (isInterfaceType(event) ? schema.getPossibleTypes(event) : []).filter((type) => {
-      // The actor is no object of the event.
+      // The actor does not count as an object in the event.
       const fields = Object.values(type.getFields()).filter(({ name }) => name !== 'actor');
       const namesWhatIsGone = fields.some((field) => referredType(field.extensions) !== undefined);
       return !namesWhatIsGone && !fields.some((field) => projectionOptionsOf(field.extensions) !== undefined);

@@ -124,7 +124,7 @@ describe.for(DOORS)('$name', ({ change }) => {
       () => ({ ...SCRIPT, 'sec-fetch-site': 'same-origin', origin: 'https://chat.example' }),
     ],
     ['our origin, where the browser does not say of which site', () => ({ 'sec-fetch-mode': 'cors', origin: own })],
-    ['what somebody typed', () => ({ ...FORM, 'sec-fetch-site': 'none' })],
+    ['an address typed by the user', () => ({ ...FORM, 'sec-fetch-site': 'none' })],
     ['a script outside of browsers that says how it asks', () => ({ 'sec-fetch-mode': 'cors' })],
     ['a program of no origin', () => ({})],
     ['a program of a foreign origin', () => ({ origin: EVIL })],
@@ -213,7 +213,7 @@ describe('a socket', () => {
   test('is refused if a browser sends credentials for a page of another site', async () => {
     expect(await handshake({ ...AS_SOCKET, origin: EVIL })).toBe(403);
     expect(await handshake({ ...AS_SOCKET, origin: 'null', 'x-requested-with': 'chat' })).toBe(403);
-    // The server refuses the handshake before it reads `connection_init`. It accepts handshakes of programs that are no
+    // The server refuses the handshake before it reads `connection_init`. It accepts handshakes of programs that are not
     // browsers.
     expect(await handshake({ authorization: '', origin: EVIL })).toBe(403);
     expect(await handshake({ authorization: '', origin: 'app://chat' })).toBe(101);

@@ -137,7 +137,7 @@ describe('has the same reply by POST and by GET:', () => {
   test.concurrent.for<[string, Readonly<Record<string, unknown>>]>([
     ['a query', { query: '{ viewer { fullName role } }', extensions: {} }],
     ['variables', { query: 'query ($n: Int!) { users(first: $n) { nodes { role } } }', variables: { n: 2 } }],
-    ['what has no length in bytes', { query: '{ viewer { fullName } } # \u0000 ß 👋' }],
+    ['characters of several bytes', { query: '{ viewer { fullName } } # \u0000 ß 👋' }],
     ['variables that do not fit', { query: 'query ($n: Int!) { users(first: $n) { totalCount } }', variables: {} }],
     ['variables that are a list', { query: '{ __typename }', variables: [] }],
     ['one field that is refused', { query: '{ viewer { role } userGroups { totalCount } }' }],

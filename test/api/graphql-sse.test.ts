@@ -155,7 +155,7 @@ describe('the status reports', () => {
     ['that there is no document', 400, {}],
     ['that an id of a frame is none', 400, { query: EVENTS, variables: { queueId: 'x' } }, { 'last-event-id': 'x' }],
     ['that a form is not taken', 415, 'query={__typename}', form],
-    ['that somebody is not let in', 401, { query: '{ __typename }' }, { authorization: 'Basic eDp5' }],
+    ['a refused authentication', 401, { query: '{ __typename }' }, { authorization: 'Basic eDp5' }],
   ];
 
   test.for(refused)('%s: %i', async ([, expected, operation, headers]) => {

@@ -58,8 +58,8 @@ describe('every event contains its position beside the data', () => {
     const { queueId, ids } = await queueWith(member, 'a', 'b');
     await using socket = await RawSocket.connected(member);
     socket.subscribe('1', EVENTS, { queueId });
-    const told = [await socket.next('next'), await socket.next('next')].map(({ payload }) => payload);
-    expect(told).toEqual([
+    const declared = [await socket.next('next'), await socket.next('next')].map(({ payload }) => payload);
+    expect(declared).toEqual([
       ...['a', 'b'].map((title, i) => ({
         data: { renamed: { __typename: 'SavedSnippetAddedEvent', savedSnippet: { title } } },
         extensions: { position: ids[i] },
@@ -73,12 +73,12 @@ describe('every event contains its position beside the data', () => {
   test.concurrent('as server-sent events', async () => {
     const { member } = await createOrganization();
     const { queueId, ids } = await queueWith(member, 'a', 'b');
-    const told: Json[] = [];
+    const declared: Json[] = [];
     for await (const result of resultsOf(member, { queueId })) {
-      told.push([titleOf(result), result.extensions.position]);
-      if (told.length === 2) break;
+      declared.push([titleOf(result), result.extensions.position]);
+      if (declared.length === 2) break;
     }
-    expect(told).toEqual([
+    expect(declared).toEqual([
       ['a', ids[0]],
       ['b', ids[1]],
     ]);
@@ -88,16 +88,22 @@ describe('every event contains its position beside the data', () => {
 describe('a subscription starts after the highest of the acknowledged, declared and requested positions', () => {
   const starts = [
     { what: 'nothing', first: 'a' },
-    { what: 'the position told with the connection', told: 1, first: 'b' },
-    { what: 'the position asked for', after: 1, first: 'b' },
-    { what: 'the first variables, sent again, and the position told since', after: 1, told: 3, first: 'd' },
-    { what: 'a position told before the one asked for', after: 3, told: 1, first: 'd' },
-    { what: 'what was acknowledged, and less told and asked for', acknowledged: 3, after: 1, told: 2, first: 'd' },
-    { what: 'what was acknowledged, and the start told', acknowledged: 2, told: 0, first: 'c' },
-    { what: 'the start asked for, and more told', after: 0, told: 2, first: 'c' },
+    { what: 'the declared position', declared: 1, first: 'b' },
+    { what: 'the requested position', after: 1, first: 'b' },
+    { what: 'an earlier requested position, and a later declared one', after: 1, declared: 3, first: 'd' },
+    { what: 'a declared position before the requested one', after: 3, declared: 1, first: 'd' },
+    {
+      what: 'the acknowledged position, with lower declared and requested ones',
+      acknowledged: 3,
+      after: 1,
+      declared: 2,
+      first: 'd',
+    },
+    { what: 'the acknowledged position, with the start declared', acknowledged: 2, declared: 0, first: 'c' },
+    { what: 'a declared position, with the start requested', after: 0, declared: 2, first: 'c' },
   ];
 
-  test.concurrent.for(starts)('$what', async ({ acknowledged = 0, after, told, first }) => {
+  test.concurrent.for(starts)('$what', async ({ acknowledged = 0, after, declared, first }) => {
     const { member } = await createOrganization();
     for (const over of ['WebSocket', 'SSE']) {
       const { queueId, ids } = await queueWith(member, 'a', 'b', 'c', 'd');
@@ -106,12 +112,16 @@ describe('a subscription starts after the highest of the acknowledged, declared 
       const positionOf = (count: number) => (count === 0 ? -1 : ids[count - 1]);
       const variables = { queueId, ...(after !== undefined && { after: positionOf(after) }) };
       if (over === 'WebSocket') {
-        const positions = { 'of a queue of yesterday': 7, ...(told !== undefined && { [queueId]: positionOf(told) }) };
+        const positions = {
+          'of a queue of yesterday': 7,
+          ...(declared !== undefined && { [queueId]: positionOf(declared) }),
+        };
         await using socket = await RawSocket.connected(member, { positions });
         expect(await firstOverSocket(socket, variables)).toBe(first);
         // Browsers send only ids of frames that they received. No frame has the id of the start, so that case is left out.
-      } else if (told !== 0) {
-        const headers: Record<string, string> = told === undefined ? {} : { 'last-event-id': String(positionOf(told)) };
+      } else if (declared !== 0) {
+        const headers: Record<string, string> =
+          declared === undefined ? {} : { 'last-event-id': String(positionOf(declared)) };
         const { value } = await resultsOf(member, variables, headers).next();
         expect(titleOf(value)).toBe(first);
       }

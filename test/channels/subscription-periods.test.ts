@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-async function place(options: object = {}) {
+async function setUp(options: object = {}) {
   const people = await createOrganization({}, { on: service });
   const { owner, member } = people;
   const { id: channelId } = await owner.ok('POST', '/channels/create', {
@@ -36,10 +36,10 @@ async function place(options: object = {}) {
   return { ...people, channelId, join, leave, say, periods };
 }
 
-type Place = Awaited<ReturnType<typeof place>>;
+type Setup = Awaited<ReturnType<typeof setUp>>;
 
 /** An organization with a channel. Also the id of another channel, and of a message that was sent before the user left. */
-interface Gap extends Place {
+interface Gap extends Setup {
   readonly otherId: number;
   readonly before: number;
 }
@@ -78,7 +78,7 @@ describe('a user who leaves a channel and joins it again', () => {
     ['public', {}],
     ['protected', PROTECTED],
   ] as const)('continues the period if a %s channel received nothing meanwhile', async ([, options]) => {
-    const { member, join, leave, say, periods, channelId } = await place(options);
+    const { member, join, leave, say, periods, channelId } = await setUp(options);
     const before = await say('before');
     for (let i = 0; i < 5; i++) {
       await leave();
@@ -94,8 +94,8 @@ describe('a user who leaves a channel and joins it again', () => {
   });
 
   test.for(GAPS)('does not receive %s of the time between, and then has %i periods', async ([, expected, act]) => {
-    const scene = await place(PROTECTED);
-    const { owner, member, join, leave, say, periods } = scene;
+    const setup = await setUp(PROTECTED);
+    const { owner, member, join, leave, say, periods } = setup;
     const { id: otherId } = await owner.ok('POST', '/channels/create', {
       ...PROTECTED,
       name: 'pier',
@@ -106,7 +106,7 @@ describe('a user who leaves a channel and joins it again', () => {
     const received = await member.receiving({
       event_types: ['message', 'reaction', 'update_message', 'delete_message'],
     });
-    await act({ ...scene, otherId, before });
+    await act({ ...setup, otherId, before });
     await join();
     expect(await periods()).toBe(expected);
     const after = await say('after');
@@ -121,7 +121,7 @@ describe('the number of joins', () => {
    * Ends the user's subscription period and stores further ended periods, so that there are `count`. The last period ended
    * before a message.
    */
-  async function fill({ organization, member, channelId, leave, say }: Place, count: number) {
+  async function fill({ organization, member, channelId, leave, say }: Setup, count: number) {
     await leave();
     await service.app.db.$executeRaw`
       INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id, ended_event_id, ended_message_id)
@@ -130,9 +130,9 @@ describe('the number of joins', () => {
   }
 
   test('is limited, over both APIs, also if an administrator adds the user, and changes nothing beyond', async () => {
-    const scene = await place();
-    const { owner, member, channelId, periods } = scene;
-    await fill(scene, max);
+    const setup = await setUp();
+    const { owner, member, channelId, periods } = setup;
+    await fill(setup, max);
     const refused = {
       status: 400,
       body: { code: 'BAD_REQUEST', msg: `${refusal}.`, limit: 'max_joins_per_user_and_channel' },
@@ -150,9 +150,9 @@ describe('the number of joins', () => {
   });
 
   test('permits the last join, and unlimited further ones while the channel receives nothing', async () => {
-    const scene = await place();
-    const { join, leave, periods } = scene;
-    await fill(scene, max - 1);
+    const setup = await setUp();
+    const { join, leave, periods } = setup;
+    await fill(setup, max - 1);
     await join();
     expect(await periods()).toBe(max);
     for (let i = 0; i < 3; i++) {

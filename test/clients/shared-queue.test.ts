@@ -3,7 +3,7 @@ import type { Person } from '../helpers/person.ts';
 import { createOrganization } from '../helpers/server.ts';
 import { type Served, startService } from '../helpers/service.ts';
 import { readTogether } from './shared-queue.ts';
-import { type Place, resumingSocket } from './socket.ts';
+import { type QueuePosition, resumingSocket } from './socket.ts';
 
 // Tests the code by which several tabs of a browser read one event queue. Node.js has the locks and channels of browsers; each
 // "tab" has its own client and socket.
@@ -13,7 +13,7 @@ const QUERY = `subscription ($queueId: String!) {
 }`;
 
 function openTab(person: Person, queueId: string, position: number) {
-  const place: Place = { queueId, position };
+  const place: QueuePosition = { queueId, position };
   const client = resumingSocket(`${person.url}/graphql`, () => person.authorization ?? '', place);
   const texts: unknown[] = [];
   const errors: unknown[] = [];

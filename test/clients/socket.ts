@@ -1,13 +1,13 @@
 import { type Client, createClient } from 'graphql-ws';
 
 /** The event queue of a client, and the position of the last event that it received. */
-export interface Place {
+export interface QueuePosition {
   queueId: string;
   position: number;
 }
 
 /** Configures graphql-ws for one queue: it reconnects by itself and resumes after the last event, without duplicates. */
-export function resumingSocket(url: string, authorization: () => string, place: Place): Client {
+export function resumingSocket(url: string, authorization: () => string, place: QueuePosition): Client {
   return createClient({
     url: url.replace(/^http/, 'ws'),
     shouldRetry: () => true,

@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-const place = () => createOrganization({}, { on: service, password: OWNER_PASSWORD });
-type Place = Awaited<ReturnType<typeof place>>;
+const newOrganization = () => createOrganization({}, { on: service, password: OWNER_PASSWORD });
+type NewOrganization = Awaited<ReturnType<typeof newOrganization>>;
 
 /** Types of the events that a test compares, over REST. */
 const TYPES = ['realm', 'realm_user', 'stream', 'user_group', 'realm_emoji', 'realm_domains', 'channel_folder'];
@@ -23,7 +23,7 @@ type Named = readonly [type: string, actorId: number | null];
 const named = ({ __typename, actor }: Json): Named => [__typename, actor?.databaseId ?? null];
 
 /** Makes one change of each kind, each by another user. @returns The expected events. */
-async function change({ owner, administrator, moderator, member, organization }: Place): Promise<Named[]> {
+async function change({ owner, administrator, moderator, member, organization }: NewOrganization): Promise<Named[]> {
   const { id } = await administrator.ok('POST', '/channels/create', { name: 'ships', subscribers: [] });
   await administrator.ok('PATCH', `/streams/${id}`, { new_name: 'vessels' });
   await owner.ok('PATCH', `/users/${member.id}`, { full_name: 'Mary Ann' });
@@ -43,7 +43,7 @@ async function change({ owner, administrator, moderator, member, organization }:
 }
 
 test('events name the user who made the change, live, on replay and in pages, in each organization', async () => {
-  for (const at of [await place(), await place()]) {
+  for (const at of [await newOrganization(), await newOrganization()]) {
     const { guest, owner } = at;
     const { queue_id: queueId, last_event_id: after } = await owner.register({ event_types: TYPES });
     const live = await owner.events(SELECTION, { queueId, after });
@@ -67,7 +67,7 @@ test('events name the user who made the change, live, on replay and in pages, in
 });
 
 test('moves of messages name their user, also under an idempotency key, and new messages name none', async () => {
-  const { owner, administrator, organization } = await place();
+  const { owner, administrator, organization } = await newOrganization();
   const { id: to } = await owner.ok('POST', '/channels/create', { name: 'ships', subscribers: [owner.id] });
   const types = { event_types: ['message', 'update_message'] };
   const { queue_id: queueId, last_event_id: after } = await owner.register(types);

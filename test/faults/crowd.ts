@@ -44,10 +44,10 @@ const SPARE_FILES = 500;
 const SOON_MS = 100;
 
 /** Times, in milliseconds since the send request, at which one message, or several, were acknowledged and delivered. */
-interface Telling {
+interface DeliveryTimes {
   readonly acknowledged: number;
   /** Time at which the last socket received the last message. */
-  readonly heard: number;
+  readonly delivered: number;
 }
 
 /** Sockets in a separate process. */
@@ -63,7 +63,7 @@ const numberOf = (content: string): number => Number(/\d+/.exec(content));
  *
  * @returns The time of the last acknowledgement and of the last delivery.
  */
-async function tell(senders: readonly SequentialSender[], sockets: Sockets): Promise<Telling> {
+async function measureDelivery(senders: readonly SequentialSender[], sockets: Sockets): Promise<DeliveryTimes> {
   const sentAt = performance.timeOrigin + performance.now();
   await Promise.all(senders.map((sender) => sender.send()));
   const acknowledged = Math.max(...senders.map(({ took }) => took.at(-1) ?? Number.POSITIVE_INFINITY));
@@ -72,7 +72,7 @@ async function tell(senders: readonly SequentialSender[], sockets: Sockets): Pro
       sockets.ask('arrival', { number: numberOf(sent.at(-1) ?? ''), patienceMs: PATIENCE_MS }),
     ),
   );
-  return { acknowledged, heard: Math.max(...arrivals.map(({ lastAt }) => lastAt)) - sentAt };
+  return { acknowledged, delivered: Math.max(...arrivals.map(({ lastAt }) => lastAt)) - sentAt };
 }
 
 /** Opens a socket for each of `count` users of the demo organization, all subscribed to one channel. */
@@ -131,17 +131,17 @@ const misheardBy = (who: string, { lost, repeated, outOfOrder, strange }: Receip
 
 /** Measurements of the messages that were sent to the sockets of all users. */
 interface CrowdMeasurements {
-  readonly tellings: readonly Telling[];
+  readonly deliveries: readonly DeliveryTimes[];
   readonly compared: readonly Compared[];
 }
 
-const middleOf = ({ tellings }: CrowdMeasurements, what: keyof Telling) =>
-  median(tellings.map((telling) => telling[what]));
-const slowest = ({ tellings }: CrowdMeasurements) => Math.max(...tellings.map(({ acknowledged }) => acknowledged));
+const middleOf = ({ deliveries }: CrowdMeasurements, what: keyof DeliveryTimes) =>
+  median(deliveries.map((times) => times[what]));
+const slowest = ({ deliveries }: CrowdMeasurements) => Math.max(...deliveries.map(({ acknowledged }) => acknowledged));
 
 const figuresOf = (told: CrowdMeasurements) => {
   const cpu = median(told.compared.map(({ taken }) => taken.cpuSeconds));
-  return `${ms(middleOf(told, 'acknowledged'))}, the last socket after ${ms(middleOf(told, 'heard'))}, ${ms(1_000 * cpu)} of CPU`;
+  return `${ms(middleOf(told, 'acknowledged'))}, the last socket after ${ms(middleOf(told, 'delivered'))}, ${ms(1_000 * cpu)} of CPU`;
 };
 
 /**
@@ -149,7 +149,7 @@ const figuresOf = (told: CrowdMeasurements) => {
  * delivery time.
  */
 const waitsOf = (what: string, told: CrowdMeasurements): string[] =>
-  middleOf(told, 'acknowledged') > middleOf(told, 'heard') / 2
+  middleOf(told, 'acknowledged') > middleOf(told, 'delivered') / 2
     ? [`${what} was acknowledged after ${figuresOf(told)}: the sender waits for the recipients`]
     : [];
 
@@ -232,15 +232,15 @@ export async function crowdTrial({
     service.server,
     Array.from({ length: PLAIN_CLIENTS }, () => plainRequest(service.server, owner)),
   );
-  for (let i = 0; i < WARM_UP; i++) await tell(i % 2 === 0 ? [sender] : senders, crowd);
+  for (let i = 0; i < WARM_UP; i++) await measureDelivery(i % 2 === 0 ? [sender] : senders, crowd);
 
   const run = async (by: readonly SequentialSender[], times: number, paceMs: number): Promise<CrowdMeasurements> => {
-    const [tellings, compared]: [Telling[], Compared[]] = [[], []];
-    const once = async () => void tellings.push(await tell(by, crowd));
+    const [deliveries, compared]: [DeliveryTimes[], Compared[]] = [[], []];
+    const once = async () => void deliveries.push(await measureDelivery(by, crowd));
     while (compared.length < times) {
       compared.push(await plain.beside(neighbours, () => Promise.all([once(), sleep(paceMs)])));
     }
-    return { tellings, compared };
+    return { deliveries, compared };
   };
   const alone = await run([sender], ALONE, PACE_MS);
   const train = await run(senders, TRAINS, TRAIN_MS);

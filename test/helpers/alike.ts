@@ -19,12 +19,12 @@ interface Renaming {
  * that the call gave.
  */
 export function comparable({ status, body }: Outcome, renaming?: Renaming): string {
-  const told = (key: string, value: unknown) => {
+  const replacer = (key: string, value: unknown) => {
     if (key === 'locations') return undefined;
     // Marks a total count, so that it is not replaced: it can be 0, which is also an id of a nonexistent object.
     return key === 'totalCount' ? `n${value}` : value;
   };
-  const text = renamed(JSON.stringify(body, told), renaming)
+  const text = renamed(JSON.stringify(body, replacer), renaming)
     .replaceAll(/new (in GraphQL )?\d+/g, '<new>')
     .replaceAll(/"(api_key|apiKey)":"\w{32}"/g, '"$1":"<made>"')
     .replaceAll(/(\/join\/)[\w-]{43}/g, '$1<token>')

@@ -1,7 +1,7 @@
 import { type Reply, send } from './http.ts';
 
 /** Emulates a browser: keeps cookies by host, regardless of the port, and follows redirects. */
-export class SomebodysBrowser {
+export class CookieBrowser {
   readonly #server: string;
   readonly #cookies = new Map<string, Map<string, string>>();
 

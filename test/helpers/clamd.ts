@@ -12,8 +12,8 @@ export interface TestClamd extends AsyncDisposable {
   /** Lengths of the files that were received completely, in bytes. */
   readonly scanned: readonly number[];
   /**
-   * `silent`: commands are received and not answered. `held`: verdicts are sent with `release`. `garbage`: the reply is none of
-   * clamd.
+   * `silent`: commands are received and not answered. `held`: verdicts are sent with `release`. `garbage`: the reply is not a
+   * valid reply of clamd.
    */
   state: 'works' | 'silent' | 'held' | 'garbage' | 'disconnects';
   /** Sends the verdicts that are held, and the later ones at once. */

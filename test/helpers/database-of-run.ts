@@ -75,7 +75,8 @@ function readsRun(path: string): boolean {
 const isOutside = (module: string): boolean => relative(ROOT, module).startsWith('..') || !existsSync(module);
 
 /**
- * Throws in a test file that `npm run test:postgres` leaves out, so that no test of the database of the run is in such a file.
+ * Throws if `npm run test:postgres` leaves the running test file out. Called by helpers that use the database of the run, so
+ * that a file with such tests is never left out.
  *
  * @param path Path of the running test file.
  * @throws {Error} If `usesDatabaseOfRun` is false for the file.

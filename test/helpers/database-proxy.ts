@@ -102,8 +102,8 @@ export async function startDatabaseProxy(
     const statements = new Statements();
     let inTransaction = false;
     let committed = false;
-    const hear = messagesOf((type, body) => statements.note(type, body), { startup: true });
-    const told = messagesOf(
+    const readRequest = messagesOf((type, body) => statements.note(type, body), { startup: true });
+    const readReply = messagesOf(
       (type, body) => {
         if (type === 'C') {
           const sql = statements.executed.shift() ?? '';
@@ -117,12 +117,12 @@ export async function startDatabaseProxy(
     );
     client.on('data', (bytes) => {
       if (isSilent) return;
-      hear(bytes);
+      readRequest(bytes);
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
       if (isCut || isSilent) return;
-      told(bytes);
+      readReply(bytes);
       const isCommitted = committed && !inTransaction;
       if (!(isCommitted && isArmed && losesReply)) client.write(bytes);
       if (isCommitted) {

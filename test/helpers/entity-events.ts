@@ -120,8 +120,8 @@ export interface Shown {
 function entitiesIn(piece: EventPiece): { readonly field: string; readonly facts: EventProjection }[] {
   const type = objectType(eventTypeName(piece.event.type, piece.event.op) ?? '');
   return Object.values(type.getFields()).flatMap(({ name, extensions }) => {
-    const told = projectionOptionsOf(extensions);
-    const facts = told?.projectionOf(piece);
+    const declared = projectionOptionsOf(extensions);
+    const facts = declared?.projectionOf(piece);
     // A projection without `__typename` does not determine whether the recipient can see the entity.
     return facts === undefined || !facts.has('__typename') ? [] : [{ field: name, facts }];
   });
@@ -182,7 +182,7 @@ export async function expectShownAlike(
     })),
   );
   await act();
-  const heard: Shown[][] = [];
+  const shownByReader: Shown[][] = [];
   for (const { reader, plain, known, read } of queues) {
     const count = (await reader.poll(plain.queue_id, plain.last_event_id, { dontBlock: true })).length;
     const { decided } = await deciding(async () => {
@@ -230,9 +230,9 @@ export async function expectShownAlike(
       for (const { field, facts } of entities) await expectAsThemselves(reader, event[field], { name, field, facts });
       shown.push({ type: name, position: id, event });
     }
-    heard.push(shown);
+    shownByReader.push(shown);
   }
-  return heard;
+  return shownByReader;
 }
 
 /**
@@ -265,13 +265,13 @@ function loosely(value: Json): Json {
   );
 }
 
-interface Place {
+interface EntityField {
   readonly name: string;
   readonly field: string;
   readonly facts: EventProjection;
 }
 
-async function expectAsThemselves(reader: Person, shown: Json, { name, field, facts }: Place): Promise<void> {
+async function expectAsThemselves(reader: Person, shown: Json, { name, field, facts }: EntityField): Promise<void> {
   const all: Json[] = [shown].flat().filter((one: Json) => one !== null);
   if (!facts.has('id')) return expectPartsAsThemselves(reader, all, { name, field, facts });
   expect(await asThemselves(reader, all, facts), `${name}.${field} as it shows itself to ${reader.name}`).toEqual(all);
@@ -287,7 +287,11 @@ async function asThemselves(reader: Person, all: readonly Json[], facts: EventPr
 }
 
 /** Compares the entities in objects without an id. Some do not exist any more, such as topics whose messages were deleted. */
-async function expectPartsAsThemselves(reader: Person, all: readonly Json[], { name, facts }: Place): Promise<void> {
+async function expectPartsAsThemselves(
+  reader: Person,
+  all: readonly Json[],
+  { name, facts }: EntityField,
+): Promise<void> {
   for (const part of facts.known) {
     const behind = facts.behind(part);
     const shown: Json[] = all.flatMap((one) => one[part]);

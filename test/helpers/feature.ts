@@ -26,7 +26,7 @@ export interface FeatureTests {
    * Functions that create an object that only the owner can see, and that is erased with the owner, by the object's name in
    * `Names`. The object contains `place.text`. Each function returns the id of its object.
    */
-  readonly objects?: Readonly<Record<string, (owner: Person, place: Place) => Promise<number>>>;
+  readonly objects?: Readonly<Record<string, (owner: Person, place: ObjectContext) => Promise<number>>>;
   /**
    * Functions by the kind of object. Each creates objects, and returns changes of them in order. Each change causes one event,
    * which only the user receives.
@@ -42,7 +42,7 @@ export interface FeatureTests {
 export type Changes = Readonly<Record<string, () => Promise<unknown>>>;
 
 /** A topic in which an object can be created, a message in it, and a text for the object. */
-export interface Place {
+export interface ObjectContext {
   readonly text: string;
   readonly channelId: number;
   readonly topic: string;

@@ -120,13 +120,13 @@ export async function startInProcess({
   const control = await openControl(app);
   const server = await serve(running, null);
   const url = `http://127.0.0.1:${server.port}`;
-  let heard: string[] | undefined;
-  const hear = (query: string) => {
+  let recorded: string[] | undefined;
+  const record = (query: string) => {
     // Omits the query that the log reader of this process runs once a second.
-    if (!LOOKED_AT_BY_ITSELF.test(query)) heard?.push(query);
+    if (!LOOKED_AT_BY_ITSELF.test(query)) recorded?.push(query);
   };
-  app.db.$on('query' as never, (({ query }: { query: string }) => hear(query)) as never);
-  app.database.onStatement(hear);
+  app.db.$on('query' as never, (({ query }: { query: string }) => record(query)) as never);
+  app.database.onStatement(record);
   // Background workers would add queries of their own.
   const stopWorkers = () =>
     Promise.all([
@@ -147,10 +147,10 @@ export async function startInProcess({
     },
     async queriesOf(work) {
       await stopWorkers();
-      heard = [];
+      recorded = [];
       await work();
-      const queries = heard;
-      heard = undefined;
+      const queries = recorded;
+      recorded = undefined;
       return queries;
     },
     async [Symbol.asyncDispose]() {

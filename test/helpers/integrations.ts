@@ -1,5 +1,5 @@
 import { SignJWT } from 'jose';
-import { SomebodysBrowser } from './browser.ts';
+import { CookieBrowser } from './browser.ts';
 import type { Person } from './person.ts';
 import { createOrganization, type Organization } from './server.ts';
 import type { Served } from './service.ts';
@@ -35,7 +35,7 @@ export async function startIntegrated<S extends Served>(
     tokenOf: (claims, secret = JWT_SECRET) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
     async allowCalls(person) {
-      const browser = new SomebodysBrowser(person.url);
+      const browser = new CookieBrowser(person.url);
       const register = `http://${person.host}/api/v1/calls/videoprovider/register`;
       const { headers } = await browser.open(register, person.headers);
       const { status } = await browser.open(provider.agree(headers.location ?? ''));

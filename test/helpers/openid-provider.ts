@@ -5,7 +5,7 @@ import Provider from 'oidc-provider';
 import type { Json } from './http.ts';
 import { startHttpServer } from './http-server.ts';
 
-/** Claims of a person, with whom the person signs in at the provider. */
+/** Claims that the provider sends about a person. */
 export interface Claims {
   readonly email?: string;
   readonly email_verified?: boolean | string;
@@ -28,7 +28,7 @@ export interface OpenIdProvider extends AsyncDisposable {
   register(redirectUri: string): Promise<RegisteredClient>;
   /** Signs a person in as a browser would. @returns URL of the last redirect of the provider. */
   signIn(authorizationUrl: string, subject: string): Promise<string>;
-  /** Signs the browser of the last `signIn` of a person out, as a browser would. @returns URL of the last redirect. */
+  /** Signs a person out at the provider, in the browser of the person's last `signIn`. @returns URL of the last redirect. */
   signOut(endSessionUrl: string, subject: string): Promise<string>;
   /** Logout tokens that the provider sent to clients, oldest first. They are not delivered. */
   readonly logoutTokens: string[];
@@ -62,7 +62,12 @@ async function redirectOf(response: Response): Promise<string> {
   return new URL(location, response.url).href;
 }
 
-/** @param options `hasSignOut`: whether people can sign out, and clients are notified of it. */
+/**
+ * Starts an OpenID Connect provider.
+ *
+ * @param options `claimsInIdToken`: whether ID tokens contain the claims, not only the UserInfo response. `hasSignOut`: whether
+ *   people can sign out, and clients are notified of it.
+ */
 export async function startOpenIdProvider({
   claimsInIdToken = false,
   hasSignOut = true,

@@ -140,7 +140,9 @@ const ENDS = [
 ];
 const PUNCTUATION = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'];
 
-/** Texts of 10,000 characters that repeat a few characters: one, two, or one with a different token at the end. */
+/**
+ * Texts of 10,000 characters that repeat one token, repeat a sequence of two tokens, or repeat one token and end with another.
+ */
 export const REPEATED: Readonly<Record<string, readonly string[]>> = {
   'a script up to an end': LETTERS.flatMap((letter) => ENDS.map((end) => between('', letter, end))),
   // Formulas are limited by cost, not by number of characters.

@@ -251,7 +251,7 @@ class Maker {
   }
 
   /** Returns the text of an argument: a literal, a literal that contains variables, or a variable. */
-  #given(arg: GraphQLArgument | GraphQLInputField, place: Place): string {
+  #given(arg: GraphQLArgument | GraphQLInputField, place: ArgumentPosition): string {
     if (!this.#chance(0.4)) return this.#literal(arg, place, 0);
     const hasDefault = arg.defaultValue !== undefined;
     return this.#variable(arg, place, { isNullable: !isNonNullType(arg.type) || hasDefault });
@@ -263,7 +263,7 @@ class Maker {
    *
    * @param isNullable Whether the position accepts a variable of a nullable type without a default.
    */
-  #variable(input: Input, place: Place, { isNullable }: { readonly isNullable: boolean }): string {
+  #variable(input: Input, place: ArgumentPosition, { isNullable }: { readonly isNullable: boolean }): string {
     const name = this.#name('v');
     const nullable = getNullableType(input.type);
     const value = () => this.#present(input, place, 0);
@@ -286,7 +286,7 @@ class Maker {
     return `$${name}`;
   }
 
-  #literal(input: Input, place: Place, depth: number): string {
+  #literal(input: Input, place: ArgumentPosition, depth: number): string {
     const { type } = input;
     const nullable = getNullableType(type);
     if (!isNonNullType(type) && this.#chance(0.05)) return 'null';
@@ -306,7 +306,7 @@ class Maker {
   }
 
   /** Returns the text of a value inside a list or an input object. */
-  #part(input: Input, place: Place, depth: number): string {
+  #part(input: Input, place: ArgumentPosition, depth: number): string {
     if (!this.#chance(0.25)) return this.#literal(input, place, depth);
     return isNonNullType(input.type)
       ? this.#required(input, place)
@@ -314,7 +314,7 @@ class Maker {
   }
 
   /** Declares a variable that accepts no null. */
-  #required(input: Input, place: Place): string {
+  #required(input: Input, place: ArgumentPosition): string {
     const name = this.#name('v');
     const type = `${getNullableType(input.type)}!`;
     this.#declare(name, { type, initial: undefined }, () => this.#present(input, place, 0));
@@ -329,13 +329,13 @@ class Maker {
   }
 
   /** Returns a JSON value of an input type. It is null in a few of the positions that accept null. */
-  #value(input: Input, place: Place, depth: number): unknown {
+  #value(input: Input, place: ArgumentPosition, depth: number): unknown {
     if (!isNonNullType(input.type) && this.#chance(0.04)) return null;
     return this.#present(input, place, depth);
   }
 
   /** Returns a JSON value of an input type other than null. */
-  #present({ type, name }: Input, place: Place, depth: number): unknown {
+  #present({ type, name }: Input, place: ArgumentPosition, depth: number): unknown {
     const nullable = getNullableType(type);
     if (isListType(nullable)) {
       const item = { name, type: nullable.ofType };
@@ -353,7 +353,7 @@ class Maker {
     return this.#scalar(name, getNamedType(nullable).name, place);
   }
 
-  #scalar(name: string, type: string, place: Place): unknown {
+  #scalar(name: string, type: string, place: ArgumentPosition): unknown {
     switch (type) {
       case 'Int':
         return this.#chance(0.04) ? this.#pick([-1, 0, 101, 1001, 2_147_483_647]) : this.#int(1, 5);
@@ -371,7 +371,7 @@ class Maker {
   }
 
   /** Returns a global id: mostly of an existing object of the right type, otherwise of another type, missing or malformed. */
-  #id(name: string, { parent }: Place): string {
+  #id(name: string, { parent }: ArgumentPosition): string {
     const type = typeOfId(name, parent);
     const { ids } = this.#source;
     const fitting = (type === undefined ? undefined : ids.get(type)) ?? [];
@@ -382,7 +382,7 @@ class Maker {
     return this.#pick(['', 'no id', '7', btoa('NoType:1')]);
   }
 
-  #text(name: string, { parent, connection }: Place): string {
+  #text(name: string, { parent, connection }: ArgumentPosition): string {
     const { cursors, texts } = this.#source;
     if (name === 'after' || name === 'before') {
       const own = cursors.get(connection) ?? [];
@@ -397,7 +397,7 @@ class Maker {
 type Input = Pick<GraphQLInputField, 'name' | 'type'>;
 
 /** The position of an argument: the type that has its field, and the type of the field. */
-interface Place {
+interface ArgumentPosition {
   readonly parent: string;
   readonly connection: string;
 }

@@ -69,7 +69,7 @@ const pairsOf = (viewers: readonly Person[], clients: readonly Client[] = CLIENT
   viewers.flatMap((viewer) => clients.map((client) => ({ viewer, client })));
 
 /** Part of the client state that, by the rules of the interface, can change without an event. */
-export interface Untold {
+export interface EventlessChange {
   readonly fields?: readonly string[];
   /** Fields of channels that change without an event, in all lists of channels such as `streams` and `subscriptions`. */
   readonly channelFields?: readonly string[];
@@ -80,7 +80,7 @@ export interface Untold {
  * All state that changes without an event, by the cause of the change. Tests name the causes after which such state is not
  * compared.
  */
-export const UNTOLD = {
+export const WITHOUT_EVENT = {
   rightsOfRole: {
     fields: [
       'can_create_public_streams',
@@ -116,13 +116,13 @@ export const UNTOLD = {
       'The deprecated list of muted topics names only channels that are not archived and that the user can see. After a ' +
       'channel is restored, no event lists its muted topics. `user_topics` always contains them.',
   },
-} satisfies Record<string, Untold>;
+} satisfies Record<string, EventlessChange>;
 
 export interface ReplayOptions {
   /** Kinds of clients that each viewer uses. Default: the newest and the oldest. */
   readonly clients?: readonly Client[];
   /** State that the tested changes affect without an event. */
-  readonly untold?: readonly Untold[];
+  readonly eventless?: readonly EventlessChange[];
   /** Data groups to compare after each step. After the last step all are compared. */
   readonly groups?: readonly string[];
 }
@@ -144,7 +144,7 @@ export const CHANNEL_GROUPS = ['stream', 'subscription', 'default_streams'];
 export async function expectReplay(
   viewers: Person | readonly Person[],
   acts: Act | Readonly<Record<string, Act | readonly Act[]>>,
-  { clients, untold = [], groups }: ReplayOptions = {},
+  { clients, eventless = [], groups }: ReplayOptions = {},
 ): Promise<void> {
   const all = [viewers].flat();
   let observers = await Promise.all(pairsOf(all, clients).map(observe));
@@ -152,7 +152,7 @@ export async function expectReplay(
   for (const [i, [name, act]] of steps.entries()) {
     for (const one of [act].flat()) await one();
     for (const { viewer } of observers.slice(0, 1)) await settle(viewer);
-    const step = { name, untold, groups: i < steps.length - 1 ? groups : undefined };
+    const step = { name, eventless, groups: i < steps.length - 1 ? groups : undefined };
     const checked = await Promise.all(observers.map((observer) => check(observer, step)));
     if (checked.every(({ events }) => events.length === 0)) throw new Error(`No viewer received an event of ${name}`);
     observers = checked.map(({ fresh }) => fresh);
@@ -183,7 +183,7 @@ function register(
 
 interface Step {
   readonly name: string;
-  readonly untold: readonly Untold[];
+  readonly eventless: readonly EventlessChange[];
   readonly groups: readonly string[] | undefined;
 }
 
@@ -195,18 +195,18 @@ async function check(observer: Observer, step: Step): Promise<{ fresh: Observer;
   for (const event of events) applyEvent(replayed, event, client);
   // Data groups that this registration did not fetch are compared after a later step.
   const state = { ...replayed, ...stateOf(reply) };
-  const [told, fetched] = [withoutUntold(replayed, step), withoutUntold(state, step)];
+  const [fromEvents, fetched] = [withoutEventless(replayed, step), withoutEventless(state, step)];
   // The matcher of vitest is much slower, and is only needed to describe a difference.
-  if (!isDeepStrictEqual(told, fetched)) {
+  if (!isDeepStrictEqual(fromEvents, fetched)) {
     const who = `${viewer.name} with ${client.name}, after ${step.name}: ${JSON.stringify(events)}`;
-    expect(told, who).toEqual(fetched);
+    expect(fromEvents, who).toEqual(fetched);
   }
   return { fresh: { ...observer, lastEventId: reply.last_event_id, state }, events };
 }
 
-function withoutUntold({ ...state }: ClientState, { untold }: Step): ClientState {
-  for (const field of untold.flatMap(({ fields = [] }) => fields)) delete state[field];
-  const ofChannels = untold.flatMap(({ channelFields = [] }) => channelFields);
+function withoutEventless({ ...state }: ClientState, { eventless }: Step): ClientState {
+  for (const field of eventless.flatMap(({ fields = [] }) => fields)) delete state[field];
+  const ofChannels = eventless.flatMap(({ channelFields = [] }) => channelFields);
   if (ofChannels.length === 0) return state;
   for (const list of CHANNEL_LISTS) {
     const channels = Object.entries<Json>(state[list] ?? {});

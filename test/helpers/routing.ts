@@ -149,8 +149,8 @@ class Check {
   }
 
   /**
-   * Checks that no CTE changes a table that another part reads, except if that part is an earlier CTE, and is materialized or
-   * changes data itself: it runs before the change. The last part is the main part.
+   * Checks that no part reads a table that a CTE changes. Exception: an earlier CTE that is materialized or changes data
+   * itself, because it runs before the change. The last part is the main part.
    */
   #changes(parts: readonly Part[]): void {
     for (const [i, { changes }] of parts.slice(0, -1).entries()) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { runCommand } from './control.ts';
-import type { Place } from './feature.ts';
+import type { ObjectContext } from './feature.ts';
 import { OBJECTS } from './features.ts';
 import { numberOf } from './global-ids.ts';
 import type { Json } from './http.ts';
@@ -87,7 +87,7 @@ interface SceneOptions {
 }
 
 /** Creates one object for each name in the `objects` of the features. @returns Their ids by name. */
-export async function makeObjects(owner: Person, place: Place): Promise<Partial<Names>> {
+export async function makeObjects(owner: Person, place: ObjectContext): Promise<Partial<Names>> {
   const ids: Record<string, number> = {};
   for (const [name, make] of Object.entries(OBJECTS)) ids[name] = await make(owner, place);
   return ids;

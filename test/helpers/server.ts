@@ -12,13 +12,13 @@ export type RoleName = keyof typeof ROLES;
 export const OWNER_PASSWORD = 'correct horse battery';
 
 /** The server that hosts an organization. */
-interface Place {
+interface HostServer {
   readonly url: string;
   readonly dataDir: string;
 }
 
 /** Returns the server that all tests share. @throws {Error} In files that `npm run test:postgres` leaves out. */
-export function serverOf(): Place {
+export function serverOf(): HostServer {
   requireDatabaseOfRun(expect.getState().testPath);
   return inject('server');
 }
@@ -48,7 +48,7 @@ export interface Organization {
 
 export interface OrganizationOptions {
   /** Server that hosts the organization. Default: the server that all tests share. */
-  readonly on?: Place;
+  readonly on?: HostServer;
   /** Password of the owner. Without one, no user can sign in with a password. Hashing it takes time. */
   readonly password?: string;
   /** Subdomain of the organization. Default: a new random one. Empty: the organization uses the server's own address. */
@@ -79,7 +79,7 @@ export async function createOrganization<const P extends Readonly<Record<string,
   const place = { url: on.url, host };
   const toPerson = (user: MadeUser, name: string, role: RoleName) =>
     new Person(place, { id: user.user_id, name, email: user.email, apiKey: user.api_key, role: ROLES[role] });
-  const everybody = Object.fromEntries(
+  const peopleByName = Object.fromEntries(
     [...named, ['bot', 'member'] as const].map(([name, role], i) => {
       const user = made.users[i];
       if (user === undefined) throw new Error(`No account was made for ${name}`);
@@ -87,7 +87,7 @@ export async function createOrganization<const P extends Readonly<Record<string,
     }),
   );
   return {
-    ...everybody,
+    ...peopleByName,
     organization: { id: made.realm_id, subdomain, name: made.name, host },
     anonymous: new Visitor(place),
     async signUp(name: string, role: RoleName = 'member', password?: string) {

@@ -51,8 +51,8 @@ export async function receivedMessage(
   for (let last = last_event_id; ; ) {
     const events = await person.poll(queue_id, last);
     last = events.at(-1).id;
-    const heard = messagesIn(events).find(({ message }) => isIt(message));
-    if (heard !== undefined) return heard;
+    const received = messagesIn(events).find(({ message }) => isIt(message));
+    if (received !== undefined) return received;
   }
 }
 

@@ -22,7 +22,7 @@ const people = await createOrganization();
 const { owner, member, guest, bot } = people;
 let made = 0;
 /** Creates a user that no other test uses. */
-const somebody = () => people.signUp(`somebody ${++made}`);
+const newPerson = () => people.signUp(`somebody ${++made}`);
 const general = await channelOf(owner, 'general', [owner, member, guest, bot]);
 
 const getUser = async (by: Person, id: number, parameters: object = {}): Promise<Json> =>
@@ -185,7 +185,7 @@ describe.concurrent('2.3 User', () => {
   });
 
   test('delivery_email is always present: null for users who cannot see it', async () => {
-    const person = await somebody();
+    const person = await newPerson();
     await person.ok('PATCH', '/settings', { email_address_visibility: 3 });
     expect((await getUser(owner, person.id)).delivery_email).toBe(person.email);
     expect((await getUser(guest, person.id)).delivery_email).toBeNull();
@@ -194,7 +194,7 @@ describe.concurrent('2.3 User', () => {
   });
 
   test('email is a fake but usable address for users who cannot see the real one', async () => {
-    const person = await somebody();
+    const person = await newPerson();
     await person.ok('PATCH', '/settings', { email_address_visibility: 4 });
     const { email } = await getUser(guest, person.id);
     expect(email).not.toBe(person.email);
@@ -225,7 +225,7 @@ describe.concurrent('2.3 User', () => {
 describe.concurrent('2.4 Status', () => {
   const EMPTY = { emoji_name: '', status_text: '' };
   const statusOf = async (parameters: object) => {
-    const person = await somebody();
+    const person = await newPerson();
     await person.ok('POST', '/users/me/status', { ...parameters });
     return { person, status: (await guest.ok('GET', `/users/${person.id}/status`)).status };
   };

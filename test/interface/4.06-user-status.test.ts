@@ -18,7 +18,7 @@ describe.concurrent.for([
   ['4.7 POST /users/me/status', true],
 ] as const)('%s', ([, isOwn]) => {
   /** Creates a user whose status no other test sets. @returns The user, and functions that use the endpoint for the user. */
-  async function somebody(status: object = {}) {
+  async function newPerson(status: object = {}) {
     const person = await house.signUp(`person ${++made}`);
     const set = (parameters: object) =>
       isOwn
@@ -29,7 +29,7 @@ describe.concurrent.for([
   }
 
   test('sets text and emoji', async () => {
-    const { person } = await somebody({ status_text: 'driving', emoji_name: 'car' });
+    const { person } = await newPerson({ status_text: 'driving', emoji_name: 'car' });
     expect(await statusOf(person)).toEqual({ status_text: 'driving', ...CAR });
   });
 
@@ -37,7 +37,7 @@ describe.concurrent.for([
     ['status_text', { status_text: 'parked' }, { status_text: 'parked', ...CAR }],
     ['emoji_name', { emoji_name: '' }, { status_text: 'driving' }],
   ] as const)('1: changes only %s if only that is passed', async ([, change, left]) => {
-    const { person, set } = await somebody({ status_text: 'driving', ...CAR });
+    const { person, set } = await newPerson({ status_text: 'driving', ...CAR });
     expect((await set(change)).body).toEqual(success());
     expect(await statusOf(person)).toEqual(left);
   });
@@ -45,7 +45,7 @@ describe.concurrent.for([
   test.for([{}, { emoji_code: '1f697' }, { reaction_type: 'unicode_emoji' }])(
     '2: rejects %j, which has no new value',
     async (parameters) => {
-      const { set } = await somebody();
+      const { set } = await newPerson();
       expect(await set(parameters)).toMatchObject(refused());
     },
   );
@@ -54,7 +54,7 @@ describe.concurrent.for([
     ['61 letters', 'x'.repeat(61)],
     ['61 ships', '🚢'.repeat(61)],
   ] as const)('3: rejects %s', async ([, status_text]) => {
-    const { person, set } = await somebody();
+    const { person, set } = await newPerson();
     expect(await set({ status_text })).toMatchObject(refused());
     expect(await statusOf(person)).toEqual({});
   });
@@ -62,7 +62,7 @@ describe.concurrent.for([
   test.for([{ emoji_code: '1f697' }, { reaction_type: 'unicode_emoji' }])(
     '4: rejects %j without emoji_name',
     async (parameters) => {
-      const { set } = await somebody();
+      const { set } = await newPerson();
       expect(await set({ status_text: 'x', ...parameters })).toMatchObject(refused());
     },
   );
@@ -74,12 +74,12 @@ describe.concurrent.for([
     ['a custom emoji that does not exist', { ...CAR, emoji_code: '1', reaction_type: 'realm_emoji' }],
     ['an unknown namespace', { ...CAR, reaction_type: 'emoji' }],
   ] as const)('5: rejects %s', async ([, parameters]) => {
-    const { set } = await somebody();
+    const { set } = await newPerson();
     expect(await set(parameters)).toMatchObject(refused());
   });
 
   test('sends an event to all users who can access the user', async () => {
-    const { person, set } = await somebody();
+    const { person, set } = await newPerson();
     const heard = await guest.receiving({ event_types: ['user_status'] });
     await set({ status_text: 'here' });
     const events = (await heard()).filter(({ user_id }) => user_id === person.id);

@@ -10,28 +10,28 @@ import { channelOf, say } from '../helpers/talk.ts';
 const house = await createOrganization();
 const { owner, administrator, moderator, member, guest, bot } = house;
 let made = 0;
-const somebody = () => house.signUp(`person ${++made}`);
+const newPerson = () => house.signUp(`person ${++made}`);
 const deactivate = (person: Person, parameters: object = {}, by = administrator) =>
   by.rest('DELETE', `/users/${person.id}`, { ...parameters });
 const userOf = async ({ id }: Person): Promise<Json> => (await owner.ok('GET', `/users/${id}`)).user;
 
 describe.concurrent('4.14 DELETE /users/{user_id}', () => {
   test('deactivates the user', async () => {
-    const person = await somebody();
+    const person = await newPerson();
     expect((await deactivate(person)).body).toEqual(success());
     expect(await userOf(person)).toMatchObject({ is_active: false });
     expect((await person.rest('GET', '/users/me')).status).toBe(401);
   });
 
   test.for([moderator, member, guest, bot])('is for administrators only, not for the $name', async (by) => {
-    const person = await somebody();
+    const person = await newPerson();
     expect(await deactivate(person, {}, by)).toMatchObject(refused());
     expect((await userOf(person)).is_active).toBe(true);
   });
 
   /** Creates a user with one message of each kind that the parameter `actions` distinguishes. */
   async function talkative() {
-    const person = await somebody();
+    const person = await newPerson();
     const channel = async (kind: string, more: Parameters) =>
       say(person, await channelOf(owner, `${kind} of ${person.name}`, [owner, person], more), 'topic');
     const direct = { type: 'direct', to: [owner.id], content: 'psst' };
@@ -71,7 +71,7 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
   });
 
   test('actions: delete_profile renames the user and removes the picture', async () => {
-    const person = await somebody();
+    const person = await newPerson();
     const file = await plain('red').png().toBuffer();
     await person.ok('POST', '/users/me/avatar', {}, { body: multipart([['file', file]]) });
     const before = await userOf(person);
@@ -82,12 +82,12 @@ describe.concurrent('4.14 DELETE /users/{user_id}', () => {
   });
 
   test.for(['yes', '[]', '{"delete_profile": 1}'])('rejects the actions %s', async (actions) => {
-    expect(await deactivate(await somebody(), { actions })).toMatchObject(refused());
+    expect(await deactivate(await newPerson(), { actions })).toMatchObject(refused());
   });
 
   // The email about the deactivation is tested in administration/deactivation.test.ts, which has a mailbox.
   test.for([undefined, '', 'Fair winds'])('accepts the comment %j', async (deactivation_notification_comment) => {
-    expect((await deactivate(await somebody(), { deactivation_notification_comment })).body).toEqual(success());
+    expect((await deactivate(await newPerson(), { deactivation_notification_comment })).body).toEqual(success());
   });
 
   test('rejects the only organization owner with BAD_REQUEST', async () => {

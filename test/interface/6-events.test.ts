@@ -16,7 +16,7 @@ for (const right of ['can_create_users', 'can_change_user_emails']) {
 
 let made = 0;
 /** Creates a user that no other test uses. */
-const somebody = () => shared.signUp(`somebody ${++made}`);
+const newPerson = () => shared.signUp(`somebody ${++made}`);
 /** Returns the events that are about one user. */
 const about = (wanted: number, events: readonly Json[]) =>
   events.filter(({ person, user_ids }) => person?.user_id === wanted || user_ids?.includes(wanted));
@@ -25,7 +25,7 @@ const about = (wanted: number, events: readonly Json[]) =>
  * Creates a member and runs `act` with this member. @returns The events about the member that the guest or the member receives.
  */
 async function heardOf(act: (member: Person) => Promise<unknown>, type: string, by: 'guest' | 'member' = 'guest') {
-  const member = await somebody();
+  const member = await newPerson();
   const heard = await (by === 'guest' ? guest : member).receiving({
     event_types: [type],
     client_capabilities: { notification_settings_null: true },
@@ -37,7 +37,7 @@ async function heardOf(act: (member: Person) => Promise<unknown>, type: string, 
 
 describe.concurrent('6 Events', () => {
   test('every event has an increasing integer id and a type', async () => {
-    const member = await somebody();
+    const member = await newPerson();
     const types = ['alert_words', 'saved_snippets', 'user_status'];
     const { queue_id, last_event_id } = await member.register({ event_types: types, fetch_event_types: [] });
     await member.ok('POST', '/users/me/alert_words', { alert_words: ['ship'] });
@@ -50,7 +50,7 @@ describe.concurrent('6 Events', () => {
   });
 
   test('only events with a sub-operation contain op', async () => {
-    const member = await somebody();
+    const member = await newPerson();
     const heard = await member.receiving({ event_types: ['saved_snippets', 'alert_words'] });
     await member.ok('POST', '/saved_snippets', { title: 't', content: 'c' });
     await member.ok('POST', '/users/me/alert_words', { alert_words: ['ship'] });
@@ -68,7 +68,7 @@ describe.concurrent('6 Events', () => {
 
 describe.concurrent('6.1 alert_words', () => {
   test("contains all words, for the user's clients only", async () => {
-    const member = await somebody();
+    const member = await newPerson();
     const [own, others] = await Promise.all(
       [member, owner].map((person) => person.receiving({ event_types: ['alert_words'] })),
     );
@@ -260,7 +260,7 @@ describe.concurrent('6.5 Events tied to operations', () => {
   });
 
   test.for(['is_muted', 'in_home_view'])('properties, on %s: two subscription update events', async (property) => {
-    const member = await somebody();
+    const member = await newPerson();
     const stream_id = await channelOf(owner, `for ${property}`, [member]);
     const heard = await member.receiving({ event_types: ['subscription'] });
     await member.ok('POST', '/users/me/subscriptions/properties', {

@@ -163,9 +163,9 @@ const OPERATORS: readonly (readonly [string, () => Term, readonly string[]])[] =
   ['words in another form', () => ['search', 'meets server'], ['own']],
   ['a word', () => ['search', 'hello'], ['hello', 'direct', 'group', 'received', 'elsewhere']],
   ['a word of the topic', () => ['search', 'pictures'], ['image']],
-  ['what is quoted', () => ['search', '"hello dir"'], ['direct']],
-  ['what is quoted otherwise', () => ['search', '"hello to dir"'], []],
-  ['what is quoted in full', () => ['search', '"hello directly"'], ['direct']],
+  ['a quoted phrase', () => ['search', '"hello dir"'], ['direct']],
+  ['a quoted phrase with an additional word', () => ['search', '"hello to dir"'], []],
+  ['a quoted phrase with a full word', () => ['search', '"hello directly"'], ['direct']],
   ['common words alone', () => ['search', 'the'], []],
 ];
 

@@ -217,7 +217,7 @@ test('a page that is not requested under overload is not stored as one without a
   const urls = [other.file('/read', 'text/html', page('Read')), refused];
   const limiter = new OutgoingLimiter(16);
   const released = Promise.withResolvers<void>();
-  // Takes all permits of the organization for the host, and all places of requests that wait.
+  // Uses all permits of the organization for the host, and fills its queue of waiting requests.
   const others = Array.from({ length: 54 }, () =>
     limiter.run({ organizationId: at.id, url: refused }, () => released.promise),
   );

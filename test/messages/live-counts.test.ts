@@ -127,13 +127,13 @@ async function expectCurrent(reader: Reader, what: string): Promise<void> {
 
 const TOPICS = ['', 'Plans', 'plans', 'Lunch'] as const;
 
-interface Place {
+interface Setup {
   readonly org: Organization;
   readonly people: readonly Person[];
   readonly channels: readonly { readonly id: number; readonly name: string }[];
 }
 
-async function place(): Promise<Place> {
+async function setUp(): Promise<Setup> {
   const org = await createOrganization({ ann: 'member', bob: 'member' }, { on: service });
   const { owner, ann, bob, guest } = org;
   const people = [owner, ann, bob, guest];
@@ -150,15 +150,15 @@ async function place(): Promise<Place> {
   return { org, people, channels };
 }
 
-type Act = (of: Place) => Promise<unknown>;
+type Act = (of: Setup) => Promise<unknown>;
 
 const at = <T>(list: readonly T[], i: number): T => list[i % list.length] as T;
 
 /** Contents that mention nobody, or some of the readers. */
-const contentOf = ({ people }: Place, i: number): string =>
+const contentOf = ({ people }: Setup, i: number): string =>
   at(['hello', 'hello', 'hello', `@**${at(people, i).name}** hello`, '@**all** hello', '@**topic** hello'], i);
 
-async function someIds({ org }: Place, from: number, count: number): Promise<number[]> {
+async function someIds({ org }: Setup, from: number, count: number): Promise<number[]> {
   const rows = await service.app.db.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM message WHERE realm_id = ${org.organization.id} ORDER BY id DESC OFFSET ${from} LIMIT ${count}`;
   return rows.map(({ id }) => Number(id));
@@ -235,7 +235,7 @@ test('counts in events equal those of a query after any change, for readers with
   const executions = vi.spyOn(EventOperation.prototype, 'ownResultOf');
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 20, maxLength: 30, size: 'max' }), async (made) => {
-      const of = await place();
+      const of = await setUp();
       const readers = await Promise.all(of.people.map(readerOf));
       for (const one of made) {
         await one.run(of);

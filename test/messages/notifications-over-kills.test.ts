@@ -71,7 +71,7 @@ test('each acknowledged message is notified at least once, and none without acce
     const leave = { subscriptions: ['secret'], principals: [guest.id] };
     await until(() => owner.ok('DELETE', '/users/me/subscriptions', leave));
     await until(() => owner.ok('DELETE', `/users/${moderator.id}`));
-    // Sent after both, so it and all later messages are out of reach.
+    // Sent after both changes, so guest and moderator can read neither this message nor later ones.
     const after = { type: 'channel', to: channel, topic: 'kills', content: 'after' };
     lastOfMembers = (await until(() => owner.ok('POST', '/messages', after))).id;
   }

@@ -271,7 +271,7 @@ describe('scheduling', () => {
       'another time and content': update(() => ({ content: 'z', scheduled_delivery_timestamp: LATER + 1 })),
       'other recipients': update(({ guest }) => ({ type: 'direct', to: [guest.id] })),
       nothing: update(() => ({}), 'BAD_REQUEST'),
-      'what is not there': update(() => ({ content: 'z' }), 'BAD_REQUEST', true),
+      'a nonexistent message': update(() => ({ content: 'z' }), 'BAD_REQUEST', true),
       cancelled: cancel(() => ({})),
       'cancelled again': cancel(() => ({}), 'BAD_REQUEST'),
     });

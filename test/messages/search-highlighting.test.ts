@@ -9,7 +9,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a formula in a line': 'The release $$release = \\text{release} + x_{release}$$ is near',
   'a formula by itself': 'release\n\n```math\n\\frac{release}{\\sqrt{release}} \\text{ the release }\n```\n',
   'several formulas': '$$release$$ and $$\\text{release}$$, release',
-  'what is no formula': '$$\\release{$$ release',
+  'an invalid formula': '$$\\release{$$ release',
   'code in a line': 'call `release()` of release',
   'a block of code': '```python\ndef release(release):\n    return "release" # release\n```\n',
   'a link': '[release](https://release.example/release?release=release "release") of release',

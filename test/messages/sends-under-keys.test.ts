@@ -33,7 +33,7 @@ afterAll(async () => {
 const atOther = ({ host, authorization }: Person) => new Visitor({ url: other.url, host, authorization });
 
 /** Creates an organization whose users automatically follow topics that they start. */
-async function scene() {
+async function setUp() {
   const { owner, member, organization } = await createOrganization({}, { on: first });
   const to = await channelOf(owner, 'square', [owner, member]);
   await owner.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
@@ -45,13 +45,13 @@ const recordOf = (key: string) => first.app.db.idempotencyRecord.findFirst({ whe
 const newestOf = async ({ id }: { readonly id: number }) =>
   Number((await first.app.db.message.findFirstOrThrow({ where: { organizationId: id }, orderBy: { id: 'desc' } })).id);
 
-type Scene = Awaited<ReturnType<typeof scene>>;
+type Setup = Awaited<ReturnType<typeof setUp>>;
 
 /**
  * Changes that happen after a message was sent: of the message, of the channel or conversation to which it was sent, or of its
  * readers.
  */
-const CHANGES: Readonly<Record<string, (at: Scene, id: number) => Promise<unknown>>> = {
+const CHANGES: Readonly<Record<string, (at: Setup, id: number) => Promise<unknown>>> = {
   'was edited': ({ owner }, id) => owner.ok('PATCH', `/messages/${id}`, { content: 'something else' }),
   'was moved': async ({ owner }, id) => {
     const stream_id = await channelOf(owner, 'elsewhere', [owner]);
@@ -85,7 +85,7 @@ const CASES = SELECTIONS.flatMap(([way, sayUnder]) =>
 );
 
 test.for(CASES)('%s: a repetition gets the first reply if the message %s', async ([, , sayUnder, change]) => {
-  const at = await scene();
+  const at = await setUp();
   const message = { to: at.to, topic: 'mine', content: 'once', key: randomUUID() };
   const reply = await sayUnder(at.owner, message);
   expect(reply).toMatchObject({ isSent: true });
@@ -97,7 +97,7 @@ test.for(CASES)('%s: a repetition gets the first reply if the message %s', async
 });
 
 test.for(ways)('%s: the data of the change is stored, and deleted with its user', async ([, sayUnder]) => {
-  const { owner, member, organization, to } = await scene();
+  const { owner, member, organization, to } = await setUp();
   await member.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
   const key = randomUUID();
   await sayUnder(member, { to, topic: 'mine', content: 'secret', key });
@@ -113,7 +113,7 @@ test.for(ways)('%s: the data of the change is stored, and deleted with its user'
 });
 
 test.for(ways)('%s: concurrent requests at both nodes send one message', async ([, sayUnder]) => {
-  const { owner, organization, to } = await scene();
+  const { owner, organization, to } = await setUp();
   const message = { to, topic: 'mine', content: 'once', key: randomUUID() };
   const clients = [owner, atOther(owner), owner, atOther(owner), owner, atOther(owner)];
   const replies = await Promise.all(clients.map((who) => sayUnder(who, message)));
@@ -130,7 +130,7 @@ describe('with nodes of the previous version', () => {
   };
 
   test.for(ways)('%s: their stored replies are repeated', async ([way, sayUnder]) => {
-    const { owner, to } = await scene();
+    const { owner, to } = await setUp();
     const message = { to, topic: 'mine', content: 'once', key: randomUUID() };
     await sayUnder(owner, message);
     const result = JSON.stringify(STORED[way]);
@@ -178,7 +178,7 @@ describe('with nodes of the previous version', () => {
   }
 
   test('they send messages and repeat replies', async () => {
-    const { owner, organization, to } = await scene();
+    const { owner, organization, to } = await setUp();
     await say(owner, to, 'known');
     const given = await givenFor(owner, to, 'known', randomUUID());
     const draft = { key: randomUUID(), reply: '{"sent":{"id":71,"position":72}}' };
@@ -190,7 +190,7 @@ describe('with nodes of the previous version', () => {
   });
 
   test('they send several messages by one call, and messages of several organizations', async () => {
-    const { owner, organization, to } = await scene();
+    const { owner, organization, to } = await setUp();
     await say(owner, to, 'known');
     const given = await givenFor(owner, to, 'known', randomUUID());
     const { kept, ...plain } = given;
@@ -208,7 +208,7 @@ describe('with nodes of the previous version', () => {
     const reply = JSON.stringify({ id: Number(rows[0]?.message_id), position: Number(rows[0]?.event_id) });
     expect(rows[0]).toMatchObject({ reply });
     expect(await recordOf(key)).toMatchObject({ result: reply });
-    const other = await scene();
+    const other = await setUp();
     await say(other.owner, other.to, 'known');
     const { kept: _, ...ofOther } = await givenFor(other.owner, other.to, 'known', randomUUID());
     const organizations = [
@@ -249,7 +249,7 @@ describe('with nodes of the previous version', () => {
   test.for(Object.entries(DRAFTS))(
     '%s: they render replies from stored data',
     async ([, { draft, again, withPolicy }]) => {
-      const { owner, organization, to } = await scene();
+      const { owner, organization, to } = await setUp();
       for (const expected of [withPolicy, again]) {
         const key = randomUUID();
         const given = await givenFor(owner, to, 'new', key);

@@ -16,14 +16,14 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 const TOPICS = ['', 'Plans', 'plans ', 'Lunch'] as const;
 
-interface Place {
+interface Setup {
   readonly org: Organization;
   readonly organizationId: number;
   readonly readers: readonly Person[];
   readonly channels: readonly { readonly id: number; readonly name: string }[];
 }
 
-async function place(): Promise<Place> {
+async function setUp(): Promise<Setup> {
   const org = await createOrganization({ ann: 'member', bob: 'member' }, { on: service });
   const { owner, ann, bob } = org;
   const readers = [owner, ann, bob];
@@ -37,7 +37,7 @@ async function place(): Promise<Place> {
 
 /** Inserts many messages in one statement, without events. */
 async function sendMany(
-  { organizationId, channels }: Place,
+  { organizationId, channels }: Setup,
   by: Person,
   channel: number,
   topic: string,
@@ -57,9 +57,9 @@ async function sendMany(
     WHERE u.realm_id = ${organizationId} AND NOT u.is_system AND (m.id + u.id) % 13 = 0 ON CONFLICT DO NOTHING`;
 }
 
-type Act = (of: Place) => Promise<unknown>;
+type Act = (of: Setup) => Promise<unknown>;
 
-async function someIds({ organizationId }: Place, from: number, count: number): Promise<number[]> {
+async function someIds({ organizationId }: Setup, from: number, count: number): Promise<number[]> {
   const rows = await service.app.db.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM message WHERE realm_id = ${organizationId} ORDER BY id OFFSET ${from} LIMIT ${count}`;
   return rows.map(({ id }) => Number(id));
@@ -131,7 +131,7 @@ const acts: Readonly<Record<string, (a: number, b: number, c: number) => Act>> =
  * Returns unread counts computed from the complete lists of unread messages, in the format of the counts that the service
  * computes.
  */
-async function listed({ organizationId }: Place, { id: userId }: Person) {
+async function listed({ organizationId }: Setup, { id: userId }: Person) {
   const { groups } = await readUnread(service.app.db, { organizationId, userId });
   const conversations = await service.app.db.conversation.findMany({ where: { organizationId } });
   const known = new Map(conversations.map(({ id, memberIds }) => [memberIds.join(), id]));
@@ -147,7 +147,7 @@ async function listed({ organizationId }: Place, { id: userId }: Person) {
   return { places, counts };
 }
 
-async function expectCounted(of: Place): Promise<void> {
+async function expectCounted(of: Setup): Promise<void> {
   const { db } = service.app;
   const userIds = of.readers.map(({ id }) => id);
   const counted = await countUnreadOfEach(db, of.organizationId, userIds);
@@ -201,7 +201,7 @@ const act = fc
 test('unread counts match the full lists after any changes, whenever the stored counts are written', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 16, maxLength: 26, size: 'max' }), async (made) => {
-      const of = await place();
+      const of = await setUp();
       for (const { run } of made) await run(of);
       await expectCounted(of);
       await countMessages(service.app);

@@ -15,7 +15,7 @@ describe('avatars', () => {
       );
     await expectParity(furnish, {
       uploaded: act('POST', PNG),
-      'what is no picture': act('POST', Buffer.from('text'), 'BAD_IMAGE'),
+      'a file that is not an image': act('POST', Buffer.from('text'), 'BAD_IMAGE'),
       'too large': act('POST', Buffer.alloc(5 * 1024 * 1024 + 1), 'BAD_REQUEST'),
       'taken away': act('DELETE', null),
     });
@@ -31,7 +31,7 @@ describe('avatars', () => {
       );
     await expectParity(furnish, {
       uploaded: act('POST', PNG),
-      'what is no picture': act('POST', Buffer.from('text'), 'owner', 'BAD_IMAGE'),
+      'a file that is not an image': act('POST', Buffer.from('text'), 'owner', 'BAD_IMAGE'),
       'not by a member': act('POST', PNG, 'member', 'UNAUTHORIZED_PRINCIPAL'),
       'taken away': act('DELETE', null),
     });

@@ -188,7 +188,7 @@ describe('channels', () => {
       'by a guest': renamed('guest', 'mine', 'BAD_REQUEST'),
       'what one does not administer': renamed('member', 'mine', 'BAD_REQUEST', ({ other }) => other),
       'what one does not see': renamed('moderator', 'mine', 'BAD_REQUEST', ({ hidden }) => hidden),
-      'what is not there': renamed('owner', 'mine', 'BAD_REQUEST', () => NOBODY),
+      'a nonexistent channel': renamed('owner', 'mine', 'BAD_REQUEST', () => NOBODY),
       'a retention by a member': act(
         'member',
         () => ({ message_retention_days: 9 }),
@@ -227,7 +227,7 @@ describe('channels', () => {
       'archived again': archive('owner', 'BAD_REQUEST'),
       'back again': unarchive('administrator'),
       'what one does not see': archive('moderator', 'BAD_REQUEST', ({ hidden }) => hidden),
-      'what is not there': unarchive('owner', 'BAD_REQUEST', () => NOBODY),
+      'a nonexistent channel': unarchive('owner', 'BAD_REQUEST', () => NOBODY),
     });
   });
 
@@ -244,7 +244,7 @@ describe('channels', () => {
       'on already': act(true, 'owner'),
       off: act(false, 'owner'),
       'a private one': act(true, 'owner', 'BAD_REQUEST', ({ hidden }) => hidden),
-      'what is not there': act(true, 'owner', 'BAD_REQUEST', () => NOBODY),
+      'a nonexistent channel': act(true, 'owner', 'BAD_REQUEST', () => NOBODY),
     });
   });
 

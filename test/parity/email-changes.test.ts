@@ -34,9 +34,9 @@ describe('addresses and passwords', () => {
         () => ({ oldPassword: 'wrong', newPassword: 'a new password' }),
         'BAD_REQUEST',
       ),
-      'one for somebody else': give('owner', 'mo@new.example'),
-      'by somebody without the right': give('administrator', 'mo@newer.example', 'BAD_REQUEST'),
-      'none for somebody else': give('owner', 'mo', 'BAD_REQUEST'),
+      'an address of another user': give('owner', 'mo@new.example'),
+      'by a user without the right': give('administrator', 'mo@newer.example', 'BAD_REQUEST'),
+      'no address for another user': give('owner', 'mo', 'BAD_REQUEST'),
     });
   });
 });

@@ -13,9 +13,9 @@ describe('presence', () => {
         code,
       );
     await expectParity(furnish, {
-      'somebody who comes': act('member', 'active'),
+      'a user who comes online': act('member', 'active'),
       'the same again': act('member', 'active'),
-      'somebody idle': act('guest', 'idle'),
+      'an idle user': act('guest', 'idle'),
       'a bot': act('bot', 'active', 'BAD_REQUEST'),
     });
   });

@@ -50,7 +50,7 @@ describe('subscriptions', () => {
       'a blank name': act('owner', [{ name: ' ' }], [], 'BAD_REQUEST'),
       'a null byte': act('owner', [{ name: 'a\0b' }], [], 'BAD_REQUEST'),
       'a bad colour': act('owner', [{ name: 'general', color: 'red' }], [], 'BAD_REQUEST'),
-      'somebody who is not there': act('owner', [{ name: 'general' }], [], 'BAD_REQUEST', [
+      'a nonexistent user': act('owner', [{ name: 'general' }], [], 'BAD_REQUEST', [
         { principals: [NOBODY] },
         { userIds: [NOBODY] },
       ]),
@@ -109,7 +109,7 @@ describe('subscriptions', () => {
       'a bad colour': act('member', 'color', 'red', 'BAD_REQUEST'),
       'where one is not': act('owner', 'is_muted', true, 'BAD_REQUEST'),
       'what one does not see': act('moderator', 'is_muted', true, 'BAD_REQUEST', ({ hidden }) => hidden),
-      'what is not there': act('member', 'is_muted', true, 'BAD_REQUEST', () => NOBODY),
+      'a nonexistent channel': act('member', 'is_muted', true, 'BAD_REQUEST', () => NOBODY),
     };
   };
 

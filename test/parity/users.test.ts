@@ -54,7 +54,7 @@ describe('users', () => {
       'an owner made by an administrator': act('administrator', 'member', { role: 'OWNER' }, 'UNAUTHORIZED_PRINCIPAL'),
       'by a member': act('member', 'guest', { fullName: 'Mine' }, 'UNAUTHORIZED_PRINCIPAL'),
       'a name with a star': act('owner', 'member', { fullName: 'A*nn' }, 'BAD_REQUEST'),
-      'somebody who is not there': unknown(
+      'a nonexistent user': unknown(
         'owner',
         () => ({ full_name: 'x' }),
         () => ({ userId: NOBODY, fullName: 'x' }),

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/platform/config.ts';
-import { SomebodysBrowser } from '../helpers/browser.ts';
+import { CookieBrowser } from '../helpers/browser.ts';
 import { send } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import type { Person, Visitor } from '../helpers/person.ts';
@@ -35,21 +35,21 @@ const addressOf = ({ host }: Person, path: string) => `http://${host}/api/v1${pa
  * Starts the connection of a user's account with the provider. @returns The URL at which the user's browser must ask for
  * consent.
  */
-async function registering(person: Person, browser = new SomebodysBrowser(person.url)): Promise<string> {
+async function registering(person: Person, browser = new CookieBrowser(person.url)): Promise<string> {
   const { status, headers, text } = await browser.open(addressOf(person, REGISTER), person.headers);
   expect([status, text, headers['cache-control']]).toEqual([302, '', 'private, no-store']);
   return headers.location ?? '';
 }
 
 /** Opens the URL to which the provider redirects, without credentials. @returns The response of the service. */
-async function back(browser: SomebodysBrowser, url: string) {
+async function back(browser: CookieBrowser, url: string) {
   expect(new URL(url).pathname).toBe('/api/v1/calls/videoprovider/complete');
   const { status, text } = await browser.open(url);
   return { status, body: JSON.parse(text) };
 }
 
 async function connected(person: Person): Promise<Person> {
-  const browser = new SomebodysBrowser(person.url);
+  const browser = new CookieBrowser(person.url);
   expect((await back(browser, provider.agree(await registering(person, browser)))).status).toBe(200);
   return person;
 }
@@ -123,10 +123,10 @@ describe('consent', () => {
       headers,
       body: JSON.stringify({ query }),
     });
-    const browser = new SomebodysBrowser(member.url);
+    const browser = new CookieBrowser(member.url);
     browser.keep(member.host.split(':')[0] ?? '', reply);
     const agreed = provider.agree(JSON.parse(reply.text).data.videoCallRegistrationUrl);
-    expect((await back(new SomebodysBrowser(member.url), agreed)).body.msg).toBe(BAD_STATE[2]);
+    expect((await back(new CookieBrowser(member.url), agreed)).body.msg).toBe(BAD_STATE[2]);
     expect((await back(browser, agreed)).status).toBe(200);
     const { data } = await member.graphqlOverSocket(query);
     expect((await back(browser, provider.agree(data.videoCallRegistrationUrl))).body.msg).toBe(BAD_STATE[2]);
@@ -134,8 +134,8 @@ describe('consent', () => {
 
   test('can be completed only by the browser that began it, so no other user can obtain the token', async () => {
     const { member: attacker, owner: victim } = await createOrganization({}, { on: service });
-    const [theirs, others, nobodys] = [1, 2, 3].map(() => new SomebodysBrowser(attacker.url)) as [
-      ...[SomebodysBrowser, SomebodysBrowser, SomebodysBrowser],
+    const [theirs, others, nobodys] = [1, 2, 3].map(() => new CookieBrowser(attacker.url)) as [
+      ...[CookieBrowser, CookieBrowser, CookieBrowser],
     ];
     const agreed = provider.agree(await registering(attacker, theirs));
     // The victim has also started to connect with the provider, so the victim's browser has a cookie.
@@ -169,7 +169,7 @@ describe('consent', () => {
 
   test('works once, even if it returns several times at once, and whatever the result', async () => {
     const { member } = await createOrganization({}, { on: service });
-    const browser = new SomebodysBrowser(member.url);
+    const browser = new CookieBrowser(member.url);
     const agreed = provider.agree(await registering(member, browser));
     provider.asked.token = 0;
     const replies = await Promise.all(Array.from({ length: 5 }, () => back(browser, agreed)));
@@ -201,7 +201,7 @@ describe('consent', () => {
 
   test('sets its cookie together with that of a session whose token is renewed', async () => {
     const { owner } = await createOrganization({}, { on: service, password: 'correct horse battery' });
-    const browser = new SomebodysBrowser(owner.url);
+    const browser = new CookieBrowser(owner.url);
     const form = new URLSearchParams({ username: owner.email, password: 'correct horse battery' }).toString();
     const type = { 'content-type': 'application/x-www-form-urlencoded' };
     const request = { method: 'POST', path: '/api/v1/sessions', body: form };
@@ -218,7 +218,7 @@ describe('consent', () => {
       await createOrganization({}, { on: service }),
       await createOrganization({}, { on: service }),
     ];
-    const browser = new SomebodysBrowser(member.url);
+    const browser = new CookieBrowser(member.url);
     const complete = async (at: Visitor, parameters: Record<string, string>) => {
       const query = new URLSearchParams(parameters);
       const { status, text } = await browser.open(`http://${at.host}/api/v1/calls/videoprovider/complete?${query}`);
@@ -254,7 +254,7 @@ describe('consent', () => {
 
   test('is refused if verifier and challenge differ, or the provider is unreachable', async () => {
     const { member } = await createOrganization({}, { on: service });
-    const browser = new SomebodysBrowser(member.url);
+    const browser = new CookieBrowser(member.url);
     const one = provider.agree(await registering(member, browser));
     const mixed = new URL(provider.agree(await registering(member, browser)));
     mixed.searchParams.set('code', new URL(one).searchParams.get('code') ?? '');

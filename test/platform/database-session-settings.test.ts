@@ -31,7 +31,7 @@ const HARMLESS: Readonly<Record<string, RegExp>> = {
       'file_copy_method|wal_.+|vacuum_.+|dynamic_library_path|extension_.+|.+preload_libraries|allow_in_place_tablespaces|' +
       'huge_page.*|lo_compat_privileges|output_plugin_libraries)$',
   ),
-  'what is logged, counted or shown': new RegExp(
+  'logs, statistics and display': new RegExp(
     '^(log_.+|debug_.+|trace_.+|track_.+|client_min_messages|backtrace_.+|compute_query_id|stats_fetch_consistency|' +
       'update_process_title|application_name|event_source|escape_string_warning|lc_messages|md5_password_warnings)$',
   ),

@@ -67,7 +67,7 @@ async function attempt(visitor: Visitor, { what, path, method = 'GET', fields = 
   if (reply.status === 200) return { what, status: 200, code: undefined, faults };
   const { result, msg, code } = parsed;
   if (result !== 'error' || typeof msg !== 'string' || msg === '') faults.push(`no error envelope: ${reply.text}`);
-  if (msg.length > 1000) faults.push('tells back what it was told');
+  if (msg.length > 1000) faults.push('repeats its input');
   if (!ERROR_CODES.includes(code)) faults.push(`unknown code ${code}`);
   if (INSIDE.test(reply.text)) faults.push(`shows its inside: ${reply.text}`);
   return { what, status: reply.status, code, faults };
@@ -416,7 +416,7 @@ async function tryOperation(visitor: Visitor, { what, call, isIllTyped }: Hostil
   if (status !== (isIllTyped ? 400 : 200)) faults.push(`status ${status}`);
   if (isIllTyped && data !== undefined) faults.push('was carried out');
   if (codes.some((code) => !(ERROR_CODES as readonly string[]).includes(code))) faults.push(`codes ${codes}`);
-  if (text.length > 10_000) faults.push('tells back what it was told');
+  if (text.length > 10_000) faults.push('repeats its input');
   if (INSIDE.test(text.replaceAll('/graphql', ''))) faults.push(`shows its inside: ${text}`);
   // A mutation with a wrong value must fail. A query may succeed and return nothing.
   const isAccepted = codes.length === 0 && (isIllTyped || call.operation === 'mutation');

@@ -46,7 +46,7 @@ const CALLS: readonly Calls[] = [
 ];
 
 /** One string or number in a call that can be replaced with an address. */
-interface Place {
+interface ReplaceableValue {
   readonly name: string;
   /** Makes the call with this address. @returns The outcome as text, without addresses. */
   try(scene: Scene, who: Person, address: string): Promise<string>;
@@ -56,7 +56,7 @@ interface Place {
  * Returns every string in a call that can be replaced with an email address. In REST calls, also numbers, because the schema
  * does not check the type of some parameters, such as `principals`.
  */
-function placesIn({ name, make, send }: Calls, names: Names): Place[] {
+function replaceableValuesIn({ name, make, send }: Calls, names: Names): ReplaceableValue[] {
   const seen = new Set<string>();
   // Omits calls of other users. Made as the owner, one of them would replace the owner's API key.
   const isOwners = (call: object) => !('as' in call) || call.as === undefined;
@@ -84,7 +84,7 @@ const withoutAddresses = (outcome: Outcome): string => comparable(outcome).repla
  * Values in calls that reveal whether an address is in use, because addresses are unique. Only administrators whom the operator
  * has permitted to create users or to change their addresses can send these values.
  */
-const TOLD_AS_TAKEN = [
+const REVEAL_TAKEN_ADDRESSES = [
   'POST /users: email',
   'PATCH /users/{user_id}: new_email',
   'Mutation.createUser: input.email',
@@ -119,26 +119,26 @@ let service: InProcess;
 let scene: Scene;
 let made = 0;
 /** Creates another user on each call, because some actions on an address are possible only once. */
-const somebody = ({ organization }: Scene, visibility: number) =>
+const newUser = ({ organization }: Scene, visibility: number) =>
   service.app.db.user.create({
     data: {
       ...{ organizationId: organization.id, email: `Person${++made}@example.org`, fullName: 'Somebody' },
       settings: { email_address_visibility: visibility },
     },
   });
-const addressOfNobody = () => `Person${++made}@example.org`;
+const unusedAddress = () => `Person${++made}@example.org`;
 
 /** Values in calls for which a visible address has another result than an unused address. */
-const takers: Place[] = [];
+const accepting: ReplaceableValue[] = [];
 
 /**
  * Returns whether a call with this address has another result than the same call with an unused address. The unused address is
  * tried before and after, because some calls remove the object that they find.
  */
-async function tellsApart(place: Place, at: Scene, who: Person, address: string): Promise<boolean> {
-  const before = await place.try(at, who, addressOfNobody());
+async function isRevealed(place: ReplaceableValue, at: Scene, who: Person, address: string): Promise<boolean> {
+  const before = await place.try(at, who, unusedAddress());
   const found = await place.try(at, who, address);
-  return found !== before && found !== (await place.try(at, who, addressOfNobody()));
+  return found !== before && found !== (await place.try(at, who, unusedAddress()));
 }
 
 describe('addresses', () => {
@@ -151,16 +151,16 @@ describe('addresses', () => {
   describe('a hidden address behaves like an unknown one in every parameter', () => {
     // In the order of `CALLS`, each call can succeed.
     test.for(CALLS.map((calls) => [calls.name, calls] as const))('in %s', async ([, calls]) => {
-      for (const place of placesIn(calls, scene.names)) {
-        const isTold = await tellsApart(place, scene, scene.owner, (await somebody(scene, 4)).email);
-        if (!TOLD_AS_TAKEN.includes(place.name)) expect(isTold, place.name).toBe(false);
-        if (await tellsApart(place, scene, scene.owner, (await somebody(scene, 1)).email)) takers.push(place);
+      for (const place of replaceableValuesIn(calls, scene.names)) {
+        const isHiddenRevealed = await isRevealed(place, scene, scene.owner, (await newUser(scene, 4)).email);
+        if (!REVEAL_TAKEN_ADDRESSES.includes(place.name)) expect(isHiddenRevealed, place.name).toBe(false);
+        if (await isRevealed(place, scene, scene.owner, (await newUser(scene, 1)).email)) accepting.push(place);
       }
     });
 
     test('and these are the places that accept an address', () => {
-      const names = [...new Set(takers.map(({ name }) => name))];
-      expect(names.toSorted()).toEqual([...TAKES_ADDRESS, ...TOLD_AS_TAKEN].toSorted());
+      const names = [...new Set(accepting.map(({ name }) => name))];
+      expect(names.toSorted()).toEqual([...TAKES_ADDRESS, ...REVEAL_TAKEN_ADDRESSES].toSorted());
     });
   });
 
@@ -176,7 +176,7 @@ describe('addresses', () => {
     });
 
     test.for(MATRIX)('from %s if the visibility is %i', async ([role, visibility]) => {
-      const [who, { id, email }] = [matrix[role], await somebody(matrix, visibility)];
+      const [who, { id, email }] = [matrix[role], await newUser(matrix, visibility)];
       const isSeen = ROLES[role] <= SEEN_UP_TO[visibility];
       const found = await who.rest('GET', `/users/${encodeURIComponent(email)}`);
       expect([found.status, found.body.user?.user_id]).toEqual(isSeen ? [200, id] : [400, undefined]);
@@ -184,12 +184,12 @@ describe('addresses', () => {
       expect(standIn.body.user).toMatchObject({ user_id: id, delivery_email: isSeen ? email : null });
       const asker = await matrix.signUp(`asker ${++made}`, role);
       const wanted = (address: string) => asker.rest('PATCH', '/settings', { email: address });
-      const [ofTheirs, ofNobodys] = [await wanted(email), await wanted(addressOfNobody())];
+      const [ofTheirs, ofUnused] = [await wanted(email), await wanted(unusedAddress())];
       expect(ofTheirs.body.msg).toBe(isSeen ? 'Email is already in use.' : '');
       if (isSeen) return;
-      expect([ofTheirs.status, ofTheirs.body]).toEqual([ofNobodys.status, ofNobodys.body]);
-      for (const place of takers.filter(({ name }) => !TOLD_AS_TAKEN.includes(name))) {
-        expect(await tellsApart(place, matrix, who, email), place.name).toBe(false);
+      expect([ofTheirs.status, ofTheirs.body]).toEqual([ofUnused.status, ofUnused.body]);
+      for (const place of accepting.filter(({ name }) => !REVEAL_TAKEN_ADDRESSES.includes(name))) {
+        expect(await isRevealed(place, matrix, who, email), place.name).toBe(false);
       }
     });
   });
@@ -215,9 +215,9 @@ describe('addresses', () => {
         // Omits the query with which the hub compares the log and its in-memory tails once a second.
         return { status, made: made.filter((sql) => !/FROM event_counter WHERE realm_id = ANY/.test(sql)) };
       };
-      const ofNobodys = await queries(addressOfNobody());
-      expect(ofNobodys.status).not.toBe(200);
-      expect(await queries((await somebody(scene, 4)).email)).toEqual(ofNobodys);
+      const ofUnused = await queries(unusedAddress());
+      expect(ofUnused.status).not.toBe(200);
+      expect(await queries((await newUser(scene, 4)).email)).toEqual(ofUnused);
     }
   });
 });

@@ -21,7 +21,7 @@ type Hidden = Partial<Names> & Pick<Names, 'channelId' | 'channelName' | 'messag
  * Calls that create channels. They reveal whether a channel exists, because channel names are unique. Guests cannot create
  * channels.
  */
-const TOLD_AS_TAKEN = ['POST /users/me/subscriptions', 'PATCH /users/me/subscriptions', 'Mutation.subscribe'];
+const REVEAL_TAKEN_NAMES = ['POST /users/me/subscriptions', 'PATCH /users/me/subscriptions', 'Mutation.subscribe'];
 
 let scene: Scene;
 let hidden: Hidden;
@@ -66,7 +66,7 @@ const expectLikeNothing = async <C>(
   make: (who: Person, call: C) => Promise<Outcome>,
 ) => {
   const kinds = (Object.keys(hidden) as (keyof Hidden)[]).filter(
-    (kind) => kind !== 'channelName' || !TOLD_AS_TAKEN.includes(name) || viewer === 'guest',
+    (kind) => kind !== 'channelName' || !REVEAL_TAKEN_NAMES.includes(name) || viewer === 'guest',
   );
   return expectAlike({ own: scene.names, foreign: { ...nothing(), ...hidden }, kinds }, calls, (call) =>
     make(scene[viewer], call),

@@ -327,7 +327,7 @@ describe('every write, three times at once under one key', () => {
   async function gained(scene: Scene, act: () => Promise<unknown>): Promise<Json> {
     const before = await contents(scene);
     await act();
-    // Files of requests that lost the race are never visible, and a worker deletes them.
+    // If several requests with one key upload the file, only the file of the first is visible, and a worker deletes the others.
     await service.app.db.attachment.deleteMany({ where: { isComplete: false } });
     const after = await contents(scene);
     const names = Object.keys(after).filter((name) => after[name] !== (before[name] ?? 0));

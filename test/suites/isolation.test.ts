@@ -44,7 +44,7 @@ describe('objects of another organization behave like objects that do not exist'
     const caller = auth === 'none' ? own.anonymous : own.owner;
     const calls = (names: Names) => REST_CALLS[name]?.(names) ?? [];
     const count = await expectAbsent(name, calls, (call) => caller.rest(method, pathOf(path, call), call.parameters));
-    // The id of an organization is no id of an object in it.
+    // The id of an organization does not identify an object in it.
     expect(count > 0 || !/(?<!realm)_id\}|email\}/.test(path)).toBe(true);
   });
 

@@ -28,7 +28,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   afterAll(() => stack.disposeAsync());
 
   /** Creates a user. @returns A client of the user at each node. */
-  async function somebody(): Promise<[Person, Person]> {
+  async function newPerson(): Promise<[Person, Person]> {
     const [a, b] = nodes;
     const { member, organization } = await createOrganization({}, { on: a });
     const host = `${organization.subdomain}.localhost:${b.port}`;
@@ -38,7 +38,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
     person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 
   test('read files that the other node stored in the bucket, and share a resumable upload', async () => {
-    const [atA, atB] = await somebody();
+    const [atA, atB] = await newPerson();
     const content = randomBytes(700_000);
     const { url } = await atA.ok('POST', '/user_uploads', { file: content });
     expect((await download(atB, encodeURI(url), atB.headers)).bytes.equals(content)).toBe(true);
@@ -61,7 +61,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   });
 
   test('deliver events of one node to clients of the other', async () => {
-    const [atA, atB] = await somebody();
+    const [atA, atB] = await newPerson();
     const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
     await using live = await atA.events(SELECTION);
     const polled = atA.poll(queue_id, last_event_id);
@@ -71,7 +71,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   });
 
   test('include changes made on the other node in a registration', async () => {
-    const [atA, atB] = await somebody();
+    const [atA, atB] = await newPerson();
     const people = { fetch_event_types: ['realm_user'] };
     for (const change of [{ full_name: 'At B' }, { email_address_visibility: 5 }, { full_name: 'At B again' }]) {
       await Promise.all([atA, atB].map((person) => person.register(people)));
@@ -86,7 +86,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   });
 
   test('serve a queue on any node, from its position', async () => {
-    const [atA, atB] = await somebody();
+    const [atA, atB] = await newPerson();
     const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
     let last = last_event_id;
     const heard: string[] = [];
@@ -102,7 +102,7 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
   });
 
   test('let a newer reader on one node claim the queue from a reader on the other', async () => {
-    const [atA, atB] = await somebody();
+    const [atA, atB] = await newPerson();
     const { queue_id } = await atA.register({ fetch_event_types: [] });
     await using older = await atA.events(SELECTION, { queueId: queue_id });
     await saveDraft(atA, 'one');

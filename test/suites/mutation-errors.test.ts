@@ -46,7 +46,7 @@ const WRONG: Readonly<Record<string, readonly Wrong[]>> = {
   ],
 };
 
-/** Wrong ids in the place of a global id. */
+/** Wrong values for an argument that takes a global id. */
 const wrongIds = (id: string): readonly Wrong[] => {
   const [type = ''] = Buffer.from(id, 'base64').toString().split(':');
   return [
@@ -278,7 +278,7 @@ async function resultOf(who: Person, call: GraphQLCall, args: unknown): Promise<
   return data?.[call.field] ?? { __typename: 'top-level error', message: errors?.[0]?.message, errors };
 }
 
-/** A wrong value at a place in a call. */
+/** A wrong value, and the path of the argument in a call that receives it. */
 interface Attempt extends Wrong {
   readonly path: Path;
   /** The path without `input` and without list indexes, and the wrong value: `to.topic.name a long text`. */

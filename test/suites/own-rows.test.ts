@@ -220,7 +220,7 @@ describe.skipIf(DATABASE_URL === '')('on PostgreSQL, with the plans of all state
       await client.query('UPDATE scheduled_message SET scheduled_at = now() WHERE realm_id = $1', [
         scene.organization.id,
       ]);
-      await doAll(scene, (what) => {
+      await makeAllCalls(scene, (what) => {
         call = `${what} (${mode})`;
       });
     }
@@ -379,10 +379,10 @@ async function explainFromHereOn(client: pg.Client, mode: string): Promise<void>
 }
 
 /** Makes all calls of the service in an organization. @param beginning Called with a description before each part. */
-async function doAll(scene: Scene, beginning: (call: string) => void): Promise<void> {
-  beginning('what is read');
+async function makeAllCalls(scene: Scene, beginning: (call: string) => void): Promise<void> {
+  beginning('reads');
   await contentsOf(scene);
-  beginning('what is done besides');
+  beginning('other calls');
   await doMore(scene);
   await doEverything(scene, { payload: true, beginning });
 }

@@ -140,7 +140,7 @@ describe('as many queries for many rows as for few', () => {
     ['users with profiles', () => `{ users(first: 20) ${page(PROFILE)} }`],
     ['users and when they were last there', () => `{ users(first: 50) ${page('presence { idleAt }')} }`],
     ['users and the channels they are in', () => `{ users(first: 50) ${page(`channels(first: 50) ${page('name')}`)} }`],
-    ['who was there when', () => `{ presences(first: 50) ${page(`idleAt user { ${PERSON} }`)} }`],
+    ['presences', () => `{ presences(first: 50) ${page(`idleAt user { ${PERSON} }`)} }`],
     ['users of a role', () => `{ users(role: MEMBER, isBot: false) ${page(PERSON)} }`],
     ['channels with all that is theirs', () => `{ channels(first: 50) ${page(WITH_SUBSCRIBERS)} }`],
     ['channels with some of their subscribers', () => `{ channels(first: 50) ${page(FILTERED)} }`],
@@ -152,7 +152,7 @@ describe('as many queries for many rows as for few', () => {
     ['subscriptions with channels and folders', () => `{ subscriptions(first: 50) ${page(SUBSCRIPTION)} }`],
     ['user groups with whom and what they hold', () => `{ userGroups(first: 50) ${page(GROUP)} }`],
     [
-      'user groups, and whether somebody is in them',
+      'user groups, and memberships',
       ({ owner: { id } }) =>
         `{ userGroups(first: 50) ${page(`hasMember(userId: "${globalId('User', id)}") direct: hasMember(userId: "${globalId('User', id)}", directOnly: true)`)} }`,
     ],
@@ -188,7 +188,7 @@ describe('as many queries for many rows as for few', () => {
       ({ channelIds }) =>
         `{ channel(by: { id: "${globalId('Channel', channelIds[0] ?? 0)}" }) { messages(last: 40) ${page(MESSAGE)} } }`,
     ],
-    ['what is found in messages', () => `{ messages(narrow: { search: "hello", is: [UNREAD] }) ${page(MESSAGE)} }`],
+    ['search results', () => `{ messages(narrow: { search: "hello", is: [UNREAD] }) ${page(MESSAGE)} }`],
     ['everything at once', () => `{ users ${page('id')} channels ${page('name')} drafts ${page('id')} viewer { id } }`],
     [
       'a channel with all its subscribers',
@@ -277,7 +277,7 @@ describe('as many queries for many rows as for few', () => {
     ],
     ['a channel that is archived', ({ owner, channelIds }) => owner.ok('DELETE', `/streams/${channelIds.at(-1)}`)],
     [
-      'what a profile has in all its fields',
+      'a value in each profile field',
       async ({ owner, userIds }) => {
         const { custom_fields } = await owner.ok('GET', '/realm/profile_fields');
         const data = custom_fields.map(({ id }: Json) => ({ id, value: userIds }));

@@ -15,7 +15,7 @@ import {
   LEGACY_WITH_LISTS,
   MODERN,
   PARTIAL,
-  UNTOLD,
+  WITHOUT_EVENT,
 } from '../helpers/replay.ts';
 import { createOrganization, serverOf, startServer } from '../helpers/server.ts';
 import { startVideoProvider } from '../helpers/video-provider.ts';
@@ -141,9 +141,9 @@ describe('users', () => {
         'the bot is back, and owned by the owner': () => owner.ok('POST', `/users/${helper.user_id}/reactivate`),
         'the user is back': () => owner.ok('POST', `/users/${bob.id}/reactivate`),
         'the bot is deactivated alone': () => owner.ok('DELETE', `/bots/${helper.user_id}`),
-        'somebody leaves': () => leaver.ok('DELETE', '/users/me'),
+        'a user leaves': () => leaver.ok('DELETE', '/users/me'),
       },
-      { untold: [UNTOLD.channelActivity, UNTOLD.deletedMessages] },
+      { eventless: [WITHOUT_EVENT.channelActivity, WITHOUT_EVENT.deletedMessages] },
     );
   });
 
@@ -199,14 +199,14 @@ describe('users', () => {
       'to member': role(400),
     };
     // Other users receive only the new role. The user concerned, and guests who see them, also receive its consequences.
-    await expectReplay(name === 'ann' ? viewers : few, acts, { untold: [UNTOLD.rightsOfRole] });
+    await expectReplay(name === 'ann' ? viewers : few, acts, { eventless: [WITHOUT_EVENT.rightsOfRole] });
   });
 
   test('whose role changes, with other clients', async () => {
     const { few, owner, ann } = await house();
     const role = (number: number) => () => owner.ok('PATCH', `/users/${ann.id}`, { role: number });
     const acts = { 'to guest': role(600), 'to administrator': role(200), 'to member': role(400) };
-    await expectReplay(few, acts, { ...OTHER_CLIENTS, untold: [UNTOLD.rightsOfRole] });
+    await expectReplay(few, acts, { ...OTHER_CLIENTS, eventless: [WITHOUT_EVENT.rightsOfRole] });
   });
 });
 
@@ -522,7 +522,7 @@ test('the first message of a channel, and a second one', async () => {
     ann.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'greetings', content: 'hello' });
   // These users receive the message.
   await expectReplay([owner, ann, gia], { 'the first': say(general), 'one more': say(general) }, OF_CHANNELS);
-  await expectReplay(viewers, say(hidden), { ...OF_CHANNELS, untold: [UNTOLD.channelActivity] });
+  await expectReplay(viewers, say(hidden), { ...OF_CHANNELS, eventless: [WITHOUT_EVENT.channelActivity] });
   // A user who subscribes later receives the activity of the channel together with the channel.
   await expectReplay([...viewers, bob], subscribe(ann, ['hidden'], [bob]), OF_CHANNELS);
 });
@@ -559,12 +559,12 @@ test('messages that arrive unread, are read, starred and unread again', async ()
       'away and back': [unsubscribe(gia, ['general']), subscribe(ann, ['general'], [gia]), mute('once more', 1)],
       'and everything': [() => say('last'), () => gia.ok('POST', '/mark_all_as_read')],
     },
-    { untold: [UNTOLD.channelActivity] },
+    { eventless: [WITHOUT_EVENT.channelActivity] },
   );
   await say('lunch');
   await expectReplay([gia, ann], archive(ann, general));
-  const untold = [UNTOLD.unreadOutside, UNTOLD.mutedElsewhere];
-  await expectReplay([gia, ann], edit(ann, general, { is_archived: false }), { untold });
+  const eventless = [WITHOUT_EVENT.unreadOutside, WITHOUT_EVENT.mutedElsewhere];
+  await expectReplay([gia, ann], edit(ann, general, { is_archived: false }), { eventless });
 });
 
 test('messages that are edited, moved and deleted', async () => {
@@ -598,7 +598,7 @@ test('messages that are edited, moved and deleted', async () => {
       'and to a private one': change(fourth, { stream_id: closed, topic: '', ...all }),
       'messages deleted': [remove(first), remove(third), remove(note)],
     },
-    { untold: [UNTOLD.channelActivity, UNTOLD.deletedMessages] },
+    { eventless: [WITHOUT_EVENT.channelActivity, WITHOUT_EVENT.deletedMessages] },
   );
 });
 
@@ -629,7 +629,7 @@ test('settings of the organization', async () => {
         update({ can_create_public_channel_group: { new: members }, moderation_request_channel_id: -1 }),
       ],
     },
-    { untold: [UNTOLD.rightsOfRole] },
+    { eventless: [WITHOUT_EVENT.rightsOfRole] },
   );
 });
 
@@ -850,14 +850,14 @@ test('profile data', async () => {
       () => owner.ok('PATCH', `/users/${bob.id}`, { profile_data: [{ id: mates, value: [ann.id, gia.id] }] }),
     ],
     'and empty them': [fill(ann, [ship, null]), () => gia.ok('DELETE', '/users/me/profile_data', { data: [ship] })],
-    'a choice is no more, with whoever chose it': () =>
+    'an option is deleted, with the values that chose it': () =>
       owner.ok('PATCH', `/realm/profile_fields/${flag}`, color('blue', 'green')),
     'fields change their places': async () => {
       const { custom_fields } = await owner.ok('GET', '/realm/profile_fields');
       const order = custom_fields.map(({ id }: Json) => id).reverse();
       await owner.ok('PATCH', '/realm/profile_fields', { order });
     },
-    'somebody new has an empty profile': () => signUp('New'),
+    'a new user has an empty profile': () => signUp('New'),
     'fields go, with what people had in them': [flag, mates].map(
       (id) => () => owner.ok('DELETE', `/realm/profile_fields/${id}`),
     ),
@@ -926,7 +926,7 @@ describe('user groups', () => {
         () => owner.ok('PATCH', `/users/${bob.id}`, { role: 400 }),
       ],
     };
-    await expectReplay([...viewers.slice(0, 3), bob], acts, { untold: [UNTOLD.rightsOfRole] });
+    await expectReplay([...viewers.slice(0, 3), bob], acts, { eventless: [WITHOUT_EVENT.rightsOfRole] });
     await expectReplay(
       few,
       {
@@ -1021,7 +1021,7 @@ test('muted topics that are moved, merged, followed automatically, and deleted',
         await owner.ok('POST', `/streams/${general}/delete_topic`, { topic_name: 'breakfast' });
       },
     },
-    { untold: [UNTOLD.channelActivity, UNTOLD.deletedMessages, UNTOLD.unreadOutside] },
+    { eventless: [WITHOUT_EVENT.channelActivity, WITHOUT_EVENT.deletedMessages, WITHOUT_EVENT.unreadOutside] },
   );
 });
 
@@ -1109,8 +1109,8 @@ test('every kind of event was received, except those that no call of these tests
 });
 
 test('the list of state without events is short, with a reason for each', () => {
-  expect(Object.keys(UNTOLD)).toEqual([
+  expect(Object.keys(WITHOUT_EVENT)).toEqual([
     ...['rightsOfRole', 'channelActivity', 'deletedMessages', 'unreadOutside', 'mutedElsewhere'],
   ]);
-  for (const { reason } of Object.values(UNTOLD)) expect(reason.length).toBeGreaterThan(40);
+  for (const { reason } of Object.values(WITHOUT_EVENT)) expect(reason.length).toBeGreaterThan(40);
 });

@@ -56,7 +56,7 @@ describe.skipIf(DATABASE_URL === undefined)('during an unrelated change', () => 
       (tx) => lockUser(tx, { organizationId: people.organization.id, id: people.member.id }),
     ],
     ['one of its channels', false, (tx) => lockChannels(tx, people.organization.id, [channelId])],
-    ['who has which role, as many may', false, (tx) => holdRoles(tx, people.organization.id)],
+    ['the roles, which several transactions can hold', false, (tx) => holdRoles(tx, people.organization.id)],
     [
       'the counter of another',
       false,

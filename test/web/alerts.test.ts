@@ -32,13 +32,13 @@ interface Case {
 const notified = ({ of, with: settings, in: subscription, topic = 'INHERIT' }: Case): string => {
   const message = { type: 'CHANNEL', flags: [], viewerHasRead: false, ...of } as Arguments[0];
   const inherited = { isMuted: false, desktopNotifications: null, audibleNotifications: null };
-  const { isShown, isHeard } = alertOf(message, {
+  const { isShown, isAudible } = alertOf(message, {
     settings: { ...OFF, ...settings },
     subscription: { ...inherited, wildcardMentionsNotify: null, ...subscription } as Subscription,
     visibility: topic,
     timeZone: 'Asia/Kolkata',
   });
-  return [isShown ? 'shown' : '', isHeard ? 'heard' : ''].filter((word) => word !== '').join(' and ') || 'silent';
+  return [isShown ? 'shown' : '', isAudible ? 'audible' : ''].filter((word) => word !== '').join(' and ') || 'silent';
 };
 
 /** Returns the present time of day in India, which is five and a half hours ahead of UTC, plus a number of hours. */
@@ -52,10 +52,10 @@ const OF_TOPIC: Message = { flags: ['TOPIC_WILDCARD_MENTIONED'] };
 
 describe('the notification of a message', () => {
   test.each<[string, Case, string]>([
-    ['a direct message', { of: DIRECT, with: PERSONAL }, 'shown and heard'],
+    ['a direct message', { of: DIRECT, with: PERSONAL }, 'shown and audible'],
     ['a direct message, switched off', { of: DIRECT, with: { ...CHANNELS, ...FOLLOWED } }, 'silent'],
     ['a direct message without sound', { of: DIRECT, with: { enableDesktopNotifications: true } }, 'shown'],
-    ['a direct message with sound only', { of: DIRECT, with: { enableSounds: true } }, 'heard'],
+    ['a direct message with sound only', { of: DIRECT, with: { enableSounds: true } }, 'audible'],
     ['a read direct message', { of: { ...DIRECT, viewerHasRead: true }, with: PERSONAL }, 'silent'],
     [
       'a direct message in quiet hours',
@@ -65,20 +65,24 @@ describe('the notification of a message', () => {
     [
       'a direct message outside quiet hours',
       { of: DIRECT, with: { ...PERSONAL, quietHours: `${inIndia(1)}-${inIndia(-1)}` } },
-      'shown and heard',
+      'shown and audible',
     ],
-    ['a mention', { of: MENTION, with: PERSONAL }, 'shown and heard'],
-    ['a mention in a muted channel', { of: MENTION, with: PERSONAL, in: { isMuted: true } }, 'shown and heard'],
-    ['a mention in a muted topic', { of: MENTION, with: PERSONAL, topic: 'MUTED' }, 'shown and heard'],
-    ['an alert word', { of: ALERT_WORD, with: PERSONAL }, 'shown and heard'],
+    ['a mention', { of: MENTION, with: PERSONAL }, 'shown and audible'],
+    ['a mention in a muted channel', { of: MENTION, with: PERSONAL, in: { isMuted: true } }, 'shown and audible'],
+    ['a mention in a muted topic', { of: MENTION, with: PERSONAL, topic: 'MUTED' }, 'shown and audible'],
+    ['an alert word', { of: ALERT_WORD, with: PERSONAL }, 'shown and audible'],
     ['an alert word in a muted topic', { of: ALERT_WORD, with: PERSONAL, topic: 'MUTED' }, 'silent'],
     ['a mention of all, off by default', { of: OF_ALL, with: PERSONAL }, 'silent'],
-    ['a mention of all', { of: OF_ALL, with: { ...PERSONAL, wildcardMentionsNotify: true } }, 'shown and heard'],
-    ['a mention of a topic', { of: OF_TOPIC, with: { ...PERSONAL, wildcardMentionsNotify: true } }, 'shown and heard'],
+    ['a mention of all', { of: OF_ALL, with: { ...PERSONAL, wildcardMentionsNotify: true } }, 'shown and audible'],
+    [
+      'a mention of a topic',
+      { of: OF_TOPIC, with: { ...PERSONAL, wildcardMentionsNotify: true } },
+      'shown and audible',
+    ],
     [
       'a mention of all, on for the channel',
       { of: OF_ALL, with: PERSONAL, in: { wildcardMentionsNotify: true } },
-      'shown and heard',
+      'shown and audible',
     ],
     [
       'a mention of all, off for the channel',
@@ -93,16 +97,16 @@ describe('the notification of a message', () => {
     [
       'a mention of all in a followed topic',
       { of: OF_ALL, with: { ...PERSONAL, enableFollowedTopicWildcardMentionsNotify: true }, topic: 'FOLLOWED' },
-      'shown and heard',
+      'shown and audible',
     ],
-    ['a followed topic', { with: FOLLOWED, topic: 'FOLLOWED' }, 'shown and heard'],
+    ['a followed topic', { with: FOLLOWED, topic: 'FOLLOWED' }, 'shown and audible'],
     [
       'a followed topic in a muted channel',
       { with: FOLLOWED, topic: 'FOLLOWED', in: { isMuted: true } },
-      'shown and heard',
+      'shown and audible',
     ],
     ['a topic that is not followed', { with: FOLLOWED }, 'silent'],
-    ['a channel message', { with: CHANNELS }, 'shown and heard'],
+    ['a channel message', { with: CHANNELS }, 'shown and audible'],
     ['a channel message, off by default', { with: PERSONAL }, 'silent'],
     ['a channel message, on for the channel', { in: { desktopNotifications: true } }, 'shown'],
     [
@@ -114,7 +118,7 @@ describe('the notification of a message', () => {
     [
       'an unmuted topic in a muted channel',
       { with: CHANNELS, in: { isMuted: true }, topic: 'UNMUTED' },
-      'shown and heard',
+      'shown and audible',
     ],
     ['a muted topic', { with: CHANNELS, topic: 'MUTED' }, 'silent'],
   ])('%s', (_, situation, expected) => {

@@ -38,13 +38,13 @@ describe.runIf(hasChromium)(`API keys and second factors in the chat${CHROMIUM_N
     await page.getByRole('button', { name: 'Create a key', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Create an API key' });
     await dialog.getByLabel(/^Name/).fill('Deployment');
-    await dialog.getByLabel('Send and change').check();
+    await dialog.getByLabel('Send and edit').check();
     await chooseOption(dialog.getByRole('combobox', { name: 'Expires' }), 'In 30 days');
     await expectSound(page);
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     const secret = await dialog.getByRole('textbox', { name: 'API key' }).inputValue();
     await dialog.getByRole('button', { name: 'Done' }).click();
-    await page.getByText('Read, Send and change').waitFor();
+    await page.getByText('Read, Send and edit').waitFor();
     await page.getByText(/^Never used, expires /).waitFor();
     await expectSound(page);
     const client = person.as(`Basic ${Buffer.from(`${person.email}:${secret}`).toString('base64')}`);

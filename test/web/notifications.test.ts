@@ -108,7 +108,7 @@ describe.runIf(hasChromium)(`notifications in the page${CHROMIUM_NOTE}`, () => {
     await using iris = await chat.enter('owner');
     const { page } = iris;
     const bar = page.getByRole('complementary', { name: 'Notifications' });
-    // Chromium without a window asks nobody, so the answer of the user is simulated.
+    // Headless Chromium shows no permission prompt, so the user's answer is simulated.
     await page.addInitScript(() => {
       const state: { permission: NotificationPermission } = { permission: 'default' };
       Object.defineProperty(Notification, 'permission', { get: () => state.permission });
@@ -151,7 +151,7 @@ describe.runIf(hasChromium)(`notifications in the page${CHROMIUM_NOTE}`, () => {
     await using iris = await chat.enter('owner', { serviceWorkers: 'allow', permissions: ['notifications'] });
     const { page, person } = iris;
     const { device, subscription } = pushes.reserve();
-    // Chromium without a window has no push service: the subscription is that of the push service of the test.
+    // Headless Chromium has no push service, so the subscription is created at the push service of the test.
     await page.addInitScript((known) => {
       PushManager.prototype.getSubscription = async () => null;
       PushManager.prototype.subscribe = async () => ({ toJSON: () => known }) as PushSubscription;

@@ -76,7 +76,7 @@ interface Channel {
   readonly name: string;
 }
 
-interface Scene {
+interface Setup {
   readonly bela: Person;
   readonly others: readonly Person[];
   readonly channels: readonly Channel[];
@@ -106,7 +106,7 @@ function numbersFrom(seed: number): (limit: number) => number {
   };
 }
 
-function actsOf({ bela, others, channels }: Scene, random: (limit: number) => number): Act[] {
+function actsOf({ bela, others, channels }: Setup, random: (limit: number) => number): Act[] {
   const one = <T>(list: readonly T[]): T => list[random(list.length)] as T;
   const topic = () => `topic ${random(5)}`;
   const content = () => one(['hello', 'hello', `@**${bela.name}** hello`, '@**all** hello']);

@@ -72,7 +72,7 @@ mutation('updateOrganizationDomain', {
 mutation('removeOrganizationDomain', {
   scope: 'administration',
   description:
-    'Removes an allowed domain. If none is left, email addresses are no longer restricted to domains. For owners.',
+    'Removes an allowed domain. If it is the last one, email addresses are no longer restricted to domains. For owners.',
   input: (t) => ({ domain: t.string({ description: WHICH }) }),
   payload: () => ({
     organizationDomainId: { type: 'ID', refersTo: 'OrganizationDomain', description: 'Id of the removed domain.' },

@@ -71,7 +71,7 @@ export const deleteOrganizationDomain = endpoint({
   equivalents: ['removeOrganizationDomain'],
   scope: 'administration',
   summary: 'Remove an allowed domain',
-  description: 'If none is left, email addresses are no longer restricted to domains.',
+  description: 'If it is the last allowed domain, email addresses are no longer restricted to domains.',
   permission: 'owners',
   params: { domain },
   reply: {},

@@ -21,7 +21,7 @@ interface Failure {
   /** Whether invitations were sent to the other addresses. */
   readonly isSent?: boolean;
   readonly isDailyLimitReached?: boolean;
-  /** Whether the organization cannot have as many active users. */
+  /** Whether the invitations would exceed the organization's limit of active users. */
   readonly isUserLimitReached?: boolean;
 }
 

@@ -109,7 +109,7 @@ builder.objectField(Organization, 'invitations', (t) =>
       type: Invitation,
       nullable: true,
       description:
-        'Open invitations, oldest first: those of all users for administrators, and their own for other viewers. ' +
+        'Open invitations, oldest first. Administrators see the invitations of all users, other viewers only their own. ' +
         "Invitations for a role higher than the viewer's are left out.",
       resolve: (_organization, args, ctx, info) =>
         pageOf('Invitation', { where: visibleTo(signedIn(ctx)), order: { id: 'asc' }, args, ctx, info }),
@@ -309,7 +309,7 @@ mutation('testWelcomeMessage', {
   input: (t) => ({
     welcomeText: t.string({ description: 'Text of the message, as flavored Markdown, 1 to 8,000 characters.' }),
   }),
-  payload: () => ({ sentMessage: { type: Message, nullable: true, description: 'The message.' } }),
+  payload: () => ({ sentMessage: { type: Message, nullable: true, description: 'The sent message.' } }),
   resolve: async (ctx, { welcomeText }) => ({
     sentMessage: await readBack(ctx, await sendWelcomeTest(ctx, welcomeText)),
   }),
@@ -321,7 +321,7 @@ publicMutation('requestInvitation', {
   description:
     'Sends an email with a personal link to a person who has a reusable invitation link. The email proves that the ' +
     'address belongs to the person. If the address already has an account, the result is the same, but the email says ' +
-    'so and contains no link. An address can be used 3 times per hour, and a client can send 20 requests per hour. ' +
+    'so and contains no link. Limited to 3 requests per hour for an address, and to 20 per hour from a network. ' +
     'Requires no credentials.',
   input: (t) => ({
     token: t.string({ description: TOKEN }),
@@ -351,8 +351,8 @@ publicMutation('acceptInvitation', {
     email: {
       type: 'String',
       description:
-        'Address with which the new user signs in: the invited one or, for a link of a server that cannot send email, ' +
-        'an address that the server has created.',
+        'Email address with which the new user signs in: the invited address or, if the person used a link and the ' +
+        'server cannot send email, an address that the service created.',
     },
   }),
   errors: [CsrfFailedError, NonexistentSubdomainError, OrganizationDeactivatedError, RateLimitHitError],

@@ -198,7 +198,7 @@ async function findAgain(
   return findInvitation({ app, organization }, tx, token);
 }
 
-/** A person's answer to an invitation. */
+/** Values with which a person accepts an invitation. */
 export interface Acceptance {
   readonly token: string;
   readonly fullName: string;

@@ -80,8 +80,8 @@ export const getInvites = endpoint({
   scope: ['read', 'administration'],
   summary: 'List the open invitations',
   description:
-    'Administrators see those of all users, other users their own. Invitations with a higher role than your own are not ' +
-    'listed, nor are those that were used or revoked, or have expired.',
+    'Administrators see the invitations of all users, other users only their own. Invitations for a role ' +
+    'higher than your own are left out, and so are those that were used or revoked, or have expired.',
   params: {},
   reply: { invites: z.array(wireInvitation) },
   async handle(ctx) {
@@ -170,7 +170,7 @@ export const deleteMultiuseInvite = endpoint({
   equivalents: ['revokeInvitation'],
   scope: 'administration',
   summary: 'Revoke an invitation link',
-  description: 'Emails that people have requested on the page of the link become invalid too.',
+  description: 'Links in emails that people requested on the page of this link become invalid, too.',
   params: { invite_id },
   reply: {},
   handle: (ctx, { invite_id }) => revokeInvitation(ctx, invite_id, true),
@@ -197,7 +197,8 @@ export const postWelcomeTest = endpoint({
   auth: 'basic',
   equivalents: ['testWelcomeMessage'],
   summary: 'Send yourself a welcome text',
-  description: 'Sends you the direct message that people get who join by an invitation with this text.',
+  description:
+    'Sends you the given text as a direct message, in the same way as to people who join with an invitation.',
   permission: 'administrators',
   params: {
     welcome_message_custom_text: text(z.string(), {

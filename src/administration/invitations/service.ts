@@ -183,7 +183,8 @@ export async function inviteUsers(ctx: Ctx, given: NewEmailInvitation): Promise<
 }
 
 /**
- * Checks that the people whom a request invites could join, apart from other open invitations.
+ * Checks that all people whom a request invites could join without exceeding the limit of active users. Other open invitations
+ * are not counted.
  *
  * @throws InvitationFailedError if the organization would have more active people than its limit permits.
  */

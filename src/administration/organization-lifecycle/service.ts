@@ -80,12 +80,13 @@ async function endReaders(app: App, { id: organizationId }: Organization): Promi
 /**
  * Resumes a suspended organization.
  *
- * @throws ConflictError if the organization is not suspended, is to be erased, or waits for its first owner.
+ * @throws ConflictError if the organization is not suspended, is deleted, or its first owner has not joined yet.
  */
 export const resumeOrganization = (app: App, organization: Organization): Promise<Organization> =>
   change(app, organization, 'organization_resumed', async (now) => {
     if (now.deactivatedAt === null) throw new ConflictError('The organization is not suspended');
-    if (isAwaitingOwner(now)) throw new ConflictError('The organization waits for its first owner');
+    if (isAwaitingOwner(now))
+      throw new ConflictError('The organization has no owner yet: the link of the first owner was not used');
     if (now.deleteAt !== null) throw new ConflictError('The organization is deleted. Restore it with org restore');
     return { deactivatedAt: null };
   });
@@ -103,7 +104,7 @@ export async function deleteOrganization(app: App, organization: Organization, d
   }
   const after = await change(app, organization, 'organization_deleted', async ({ id, deactivatedAt }, tx) => {
     if ((await tx.organizationMove.count({ where: { organizationId: id } })) > 0) {
-      throw new ConflictError('The organization moves to another database. End the move first');
+      throw new ConflictError('The organization is being moved to another database. Finish or undo the move first');
     }
     const now = app.now();
     return { deactivatedAt: deactivatedAt ?? now, deleteAt: new Date(now.getTime() + days * DAY_MS) };
@@ -160,7 +161,9 @@ export async function renameOrganization(app: App, organization: Organization, n
         isMoved &&
         (await tx.organizationMove.count({ where: { OR: [{ subdomain }, { organizationId: now.id }] } })) > 0
       ) {
-        throw new ConflictError(`The organization, or one with the subdomain ${subdomain}, moves to another database`);
+        throw new ConflictError(
+          `The organization, or one with the subdomain ${subdomain}, is being moved to another database`,
+        );
       }
       if (name !== undefined && name !== now.name)
         emit(organizationUpdated(now.id, { name }, { name: now.name }), everyone());

@@ -78,10 +78,12 @@ const ExternalAuthenticationMethod = builder.objectRef<ExternalMethod>('External
       description: 'URL of the logo. Null if there is none.',
     }),
     loginUrl: t.exposeString('loginUrl', {
-      description: 'Path at which users begin to sign in. `next` is a path of this site to which they return.',
+      description:
+        'Path at which users begin to sign in. The optional query parameter `next` is the path on this site to ' +
+        'which they return.',
     }),
     signupUrl: t.exposeString('signupUrl', {
-      description: 'Path at which users without an account begin. The same as `loginUrl`.',
+      description: 'Path at which users without an account begin to sign up. The same as `loginUrl`.',
     }),
   }),
 });
@@ -143,8 +145,9 @@ export const ServerSettings = builder.objectRef<Settings>('ServerSettings').impl
     externalAuthenticationMethods: t.field({
       type: [ExternalAuthenticationMethod],
       description:
-        'Identity providers with which people can sign in to the organization, oldest first: at most 20. Followed by the method ' +
-        '`browser`, for clients, if the organization requires a second factor of some people.',
+        'Identity providers with which people can sign in to the organization, oldest first: at most 20. If the ' +
+        'organization requires a second factor for some roles, the last item is `browser`: desktop and mobile ' +
+        'clients then sign in through the browser.',
       resolve: async (_settings, _args, { work, organization }) => [
         ...(await externalMethods(work.db, organization)),
         ...browserMethods(organization),

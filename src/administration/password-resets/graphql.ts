@@ -19,11 +19,11 @@ publicMutation('requestPasswordReset', {
   // The email is queued after the response, when no transaction of the request is left.
   ignoresIdempotencyKey: true,
   description:
-    'Sends an email with a link for choosing a new password to the person with an email address. The link is valid for ' +
-    'an hour, and replaces an earlier one. The result is the same if no person has the address. An address can be used ' +
-    '3 times per hour. Requires no credentials. Refused if the server cannot send email.',
+    'Sends an email with a password reset link to the person who has an email address. The link is valid for ' +
+    'an hour, and replaces earlier ones. The result is the same if no person has the address. Limited to 3 ' +
+    'requests per hour for an address. Requires no credentials. Refused if the server cannot send email.',
   input: (t) => ({ email: t.string({ description: 'Email address of the account.' }) }),
-  payload: () => ({ email: { type: 'String', description: 'The address.' } }),
+  payload: () => ({ email: { type: 'String', description: 'The given address.' } }),
   errors: [NonexistentSubdomainError, OrganizationDeactivatedError, RateLimitHitError],
   resolve: async (request, { email }) => {
     await requestPasswordReset(request, email);
@@ -53,9 +53,8 @@ publicMutation('resetPassword', {
 mutation('sendPasswordReset', {
   scope: 'administration',
   description:
-    'Sends an email with a link for choosing a new password to a person. For administrators. Only the person receives ' +
-    'the link.',
+    'Sends a person an email with a password reset link. For administrators. Only the person receives ' + 'the link.',
   input: (t) => ({ userId: t.id({ ...refersTo('User'), description: 'Id of the person.' }) }),
-  payload: () => ({ user: { type: User, description: 'The person.' } }),
+  payload: () => ({ user: { type: User, description: 'The person to whom the email is sent.' } }),
   resolve: async (ctx, { userId }) => ({ user: await sendPasswordReset(ctx, userId) }),
 });

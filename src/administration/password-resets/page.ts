@@ -7,7 +7,10 @@ import { RESET_PATH, resetPassword } from './service.ts';
 
 const TITLE = 'New password';
 
-/** Adds the page on which a person chooses a new password. Only its form changes anything, not opening the page. */
+/**
+ * Adds the page on which a person chooses a new password. Opening the page changes nothing, because mail servers open links to
+ * check them. The form sets the password.
+ */
 export function addPasswordPage(web: Web, app: App): void {
   web.get(RESET_PATH, ({ req }) => form(req.query('token') ?? ''));
   web.post(RESET_PATH, ({ env: { incoming } }) =>

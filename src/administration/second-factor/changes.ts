@@ -33,8 +33,9 @@ interface Addition {
 }
 
 /**
- * Checks the proof for another second factor of the viewer. If the viewer has a second factor, the proof includes that one:
- * otherwise, a default API key or a recent session would be sufficient to add a factor, and to remove the others with it.
+ * Checks the proof for another second factor of the viewer. If the viewer already has a second factor, it must be proved too.
+ * Otherwise, a default API key or a recent session would be sufficient to add a factor, with which the others could then be
+ * removed.
  *
  * @returns Whether the viewer proved a second factor. If not, the factor can only be added as the first one.
  * @throws PasswordRequiredError and the other errors of `requireProof`, and the errors of `proveFactor`.

@@ -20,7 +20,7 @@ export async function enrollmentOf(request: RequestCtx, challenge: string): Prom
 
 const alreadyEnrolled = () => new ConflictError('You have a second factor already. Sign in with it.');
 
-/** Returns the scope in which the person of a sign-in adds a second factor. */
+/** Returns the scope for the changes of a person who adds a second factor during a sign-in. */
 export const scopeOf = ({ app, work, caller, clientName }: RequestCtx, { organization }: Account): Scope => ({
   ...{ app, work, organizationId: organization.id, caller, clientName },
 });

@@ -105,10 +105,11 @@ const OPTIONS = {
       'Options of `navigator.credentials.create`, as JSON text for `PublicKeyCredential.parseCreationOptionsFromJSON`.',
   },
 } as const;
-const PROVED = 'Needs a code, or the use of a passkey after `beginPasskeyProof`.';
-const PROVED_IF_ANY = `If the viewer has a second factor: ${PROVED.replace('Needs', 'needs')}`;
+const PROVED = 'Requires a proof: a code, or the response of a passkey to the options of `beginPasskeyProof`.';
+const PROVED_IF_ANY = `If the viewer has a second factor, ${PROVED.replace('Requires', 'requires')}`;
 const LAST =
-  'Recovery codes are removed with the last second factor, which is refused if the organization requires one of the viewer.';
+  'If it is the last second factor, the recovery codes are removed as well; refused if the organization ' +
+  'requires the viewer to have one.';
 const PROOF = 'Proof with a second factor of the viewer.';
 const PROOF_IF_ANY = `${PROOF} Required if the viewer has one, and refused otherwise.`;
 const errors = [PasswordRequiredError, RateLimitHitError];
@@ -269,8 +270,8 @@ mutation('beginPasskeyProof', {
   scope: 'administration',
   ignoresIdempotencyKey: true,
   description:
-    "Begins a proof with a passkey of the viewer, for changes of the viewer's second factors that have the input `proof`. Valid " +
-    'for ten minutes, and for one change.',
+    'Returns the options with which the browser asks for a passkey of the viewer. Its response is the `proof` for one change ' +
+    "of the viewer's second factors within ten minutes.",
   payload: () => ({ options: { type: 'String', description: REQUEST_OPTIONS } }),
   resolve: async (ctx) => ({ options: await beginPasskeyProof(ctx) }),
 });
@@ -279,13 +280,13 @@ mutation('resetSecondFactor', {
   scope: 'administration',
   ignoresIdempotencyKey: true,
   description:
-    'Removes all second factors of another person who has lost them, and notifies the person by email. For administrators; only ' +
-    'owners can reset those of owners.',
+    'Removes all second factors of another person who has lost them, and notifies the person by email. For ' +
+    'administrators; only owners can do this for owners.',
   input: (t) => ({
     userId: t.id({ ...refersTo('User'), description: 'Id of the user.' }),
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
-  payload: () => ({ user: { type: User, description: 'The user.' } }),
+  payload: () => ({ user: { type: User, description: 'The user whose second factors were removed.' } }),
   errors,
   resolve: async (ctx, { userId, currentPassword }) => ({
     user: await resetFactor(ctx, userId, currentPassword ?? undefined),

@@ -19,7 +19,8 @@ export const postSession = endpoint({
   equivalents: ['signIn'],
   summary: 'Sign a browser in',
   description:
-    'Takes a password, with the same limits as `POST /fetch_api_key`. The response sets a cookie that authenticates ' +
+    'Signs in with a password. Failed attempts are limited as for `POST /fetch_api_key`. The response sets a ' +
+    'cookie that authenticates ' +
     'the browser wherever an API key would. Requests from pages of other sites are refused.',
   params: {
     username: text(z.string(), { description: 'Email address of the account.', example: 'iris@example.com' }),
@@ -40,7 +41,8 @@ export const postSecondStep = endpoint({
   summary: 'Complete the sign-in of a browser with a second factor',
   description:
     'Continues a sign-in for which `POST /sessions` returned `SECOND_FACTOR_REQUIRED`, with either `code` or `passkey`. After 5 ' +
-    'wrong codes within 30 minutes, further ones are refused. `recovery_codes` is null, unless the person added the second factor.',
+    'wrong codes within 30 minutes, further codes are refused. `recovery_codes` contains new recovery codes if this request ' +
+    'added the second factor, otherwise it is null.',
   params: {
     challenge: text(z.string(), { description: 'The `challenge` of the error.', example: 'c2VhbGVk' }),
     code: text(z.string(), {
@@ -110,8 +112,8 @@ export const deleteSession = endpoint({
   scope: 'administration',
   summary: 'Sign a browser out',
   description:
-    'One of your own or, for administrators, one of another user who is not an owner. Owners can sign out the browsers of all ' +
-    'users. Open requests and sockets of the session are closed immediately.',
+    'Ends a session of your own. Administrators can end sessions of other users except owners, and owners ' +
+    'those of all users. Open requests and sockets of the session are closed immediately.',
   params: { session_id: inPath(z.int(), { description: 'Id of the session.' }) },
   reply: {},
   handle: (ctx, { session_id }) => revokeSession(ctx, session_id),

@@ -8,8 +8,8 @@ import type { Tx } from '../../platform/db/client.ts';
 export const CHALLENGE_MS = 600_000;
 
 /**
- * Fields of every challenge, the token that one request of a sign-in issues and a later one returns. It is sealed under SECRET_KEY,
- * so that each node can complete what another one began.
+ * Fields of every challenge, the token that one request of a sign-in issues and a later one returns. It is sealed under
+ * SECRET_KEY, so that each node can complete a sign-in that another node began.
  */
 export const CHALLENGE_FIELDS = {
   organizationId: z.int(),
@@ -19,7 +19,7 @@ export const CHALLENGE_FIELDS = {
   expiresAt: z.number(),
 };
 
-/** A challenge, whose purpose prevents its use for another one. */
+/** A challenge. Its purpose prevents its use in place of a challenge with another purpose. */
 interface Challenge {
   readonly purpose: string;
   readonly organizationId: number;
@@ -34,7 +34,10 @@ export function sealChallenge<C extends Challenge>(app: Runtime, content: Omit<C
   return Buffer.from(app.keys.seal(JSON.stringify(challenge))).toString('base64url');
 }
 
-/** Returns the content of a challenge. Undefined if this server did not issue it with this form, or it has expired. */
+/**
+ * Returns the content of a challenge. Undefined if it was not issued by this server, does not match the schema `form`, or has
+ * expired.
+ */
 export function openChallenge<C extends Challenge>(
   { keys, now }: Runtime,
   form: z.ZodType<C>,

@@ -14,7 +14,7 @@ export const confirmedApp = (
 export const passkeysOf = (db: Pick<Tx, 'passkey'>, { organizationId, id: userId }: Owner): Promise<Passkey[]> =>
   db.passkey.findMany({ where: { organizationId, userId }, orderBy: [{ createdAt: 'asc' }, { credentialId: 'asc' }] });
 
-/** The second factors of a user. Recovery codes replace them, but are none. */
+/** The second factors of a user. Recovery codes can be used instead of them, but do not count as second factors. */
 export interface Factors {
   /** The confirmed authenticator app. Null if there is none. */
   readonly app: SecondFactor | null;

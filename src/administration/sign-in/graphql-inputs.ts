@@ -16,7 +16,7 @@ export const FactorProof = builder.inputType('FactorProofInput', {
     code: t.string({ required: false, description: 'Code of the authenticator app, six digits, or a recovery code.' }),
     passkey: t.string({
       required: false,
-      description: `${USED_PASSKEY} In \`completeSignIn\` of a person who adds a passkey: of \`navigator.credentials.create\`.`,
+      description: `${USED_PASSKEY} If the person adds a passkey in \`completeSignIn\`, the response of \`navigator.credentials.create\`.`,
     }),
   }),
 });

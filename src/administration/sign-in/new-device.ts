@@ -18,8 +18,8 @@ export interface Device extends Pick<Scope, 'caller' | 'clientName'> {
 }
 
 /**
- * Returns whether a person with the setting signs in from a device that has not signed in before: no session has the same browser,
- * and the audit log has no sign-in of the same client at the same network address. False for the first sign-in of a person.
+ * Returns whether a person who has enabled the emails signs in from a new device: no session has the same browser, and the
+ * audit log has no sign-in of the same client at the same network address. False for the first sign-in of a person.
  */
 export async function isNewDevice(
   db: SqlClient,

@@ -74,8 +74,8 @@ export interface AnsweredChallenge extends Pick<PasskeyChallenge, 'isFactorProve
 }
 
 /**
- * Returns the challenge that a response answers. Undefined unless it was issued for the purpose, at the organization and for the
- * user, and has not expired.
+ * Returns the challenge that a response answers. Undefined if it was issued for another purpose, organization or user, or has
+ * expired.
  */
 export function answeredChallenge(
   app: Runtime,

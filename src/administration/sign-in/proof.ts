@@ -33,9 +33,9 @@ const proved = new WeakSet<Credential>();
 export const wrongPassword = (parameter: string) => new ValidationError('Wrong password!', { parameter });
 
 /**
- * Checks that the request comes from the user, and not only from a browser with the user's session cookie. Required for changes
- * that give access beyond the session: API keys, email addresses, passwords, accounts, roles, owners of bots. Each of these
- * proves the user's identity: the default API key, a sign-in within the last ten minutes, the current password.
+ * Checks that the request comes from the user, and not only from a browser with the user's session cookie. Accepted proofs are
+ * the default API key, a sign-in within the last ten minutes, and the current password. Required for changes that give access
+ * beyond the session: API keys, email addresses, passwords, accounts, roles, owners of bots.
  *
  * Checking a password is slow, so this must not run in a transaction. Failed checks count towards the limit of failed sign-ins.
  *

@@ -101,7 +101,7 @@ export async function completeChallenge(app: Runtime, db: Tx, { challenge }: Fir
 }
 
 /**
- * Checks that the password with which a sign-in began is still the person's. The transaction must hold the lock of the user's row.
+ * Checks that the password with which a sign-in began has not changed. The transaction must hold the lock of the user's row.
  *
  * @throws ConflictError if the password has changed.
  */

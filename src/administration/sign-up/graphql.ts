@@ -18,9 +18,10 @@ builder.objectField(ServerSettings, 'acceptsSignUps', (t) =>
 
 publicMutation('requestSignUp', {
   description:
-    'Sends a person a link with which they can create an account without an invitation. The link is valid for a day. The ' +
-    'result is the same if the address has an account. An address can be used 3 times per hour, and a client can send 20 ' +
-    'requests per hour. Requires no credentials. Refused if the organization requires invitations, or the server cannot ' +
+    'Sends a person a link with which they can create an account without an invitation. The link is valid for ' +
+    'a day. The result is the same if the address has an account. Limited to 3 requests per hour for an ' +
+    'address, and to 20 per hour from a network. Requires no credentials. Refused if the organization requires ' +
+    'invitations, or the server cannot ' +
     'send email.',
   input: (t) => ({ email: t.string({ description: 'Address of the person.' }) }),
   payload: () => ({ email: { type: 'String', description: 'Address to which the email is sent.' } }),

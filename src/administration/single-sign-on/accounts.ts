@@ -68,7 +68,7 @@ interface Place {
  * @throws SignInFailure if there is none, or people with its domain cannot sign in with the provider.
  */
 function requireVerifiedAddress({ domains, name }: IdentityProvider, { email, isEmailVerified }: Identity): string {
-  if (email === undefined) throw new SignInFailure(`${name} does not name an email address for you.`);
+  if (email === undefined) throw new SignInFailure(`${name} did not send your email address.`);
   if (!isEmailVerified) {
     throw new SignInFailure(
       `${name} has not verified your email address ${email}. Verify it there, then sign in again.`,
@@ -138,7 +138,7 @@ async function createUser(
     );
   }
   if (provider.groupsClaim !== null && identity.groups === undefined) {
-    throw new SignInFailure(`${provider.name} did not name your groups, so your role is not known.`);
+    throw new SignInFailure(`${provider.name} did not send your groups, from which your role is derived.`);
   }
   await requireAllowedAddress(tx, organization, email);
   const fullName = await freeName(tx, organization, namesFor(identity, email));

@@ -46,8 +46,8 @@ mutation('unlinkIdentity', {
   scope: 'administration',
   description:
     'Unlinks an identity from a user, who is notified by email. The next sign-in with the provider links it again if the provider ' +
-    "confirms the user's address. Users can unlink their own identities if they have another way to sign in, administrators " +
-    'those of others, and owners also those of owners.',
+    "confirms the user's address. Users can unlink their own identities if they have another way to sign in. Administrators can " +
+    'unlink identities of other users except owners, and owners those of all users.',
   input: (t) => ({
     userId: t.id({ ...refersTo('User'), required: false, description: 'Id of the user. Default: the viewer.' }),
     issuer: t.string({ description: 'Issuer of the identity.' }),

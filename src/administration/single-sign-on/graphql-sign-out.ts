@@ -18,7 +18,7 @@ builder.queryField('signOutProvider', (t) =>
     nullable: true,
     description:
       "Provider with which the viewer's session began, if the person can sign out there. Null for sessions that began otherwise, " +
-      'and for API keys. Read it before `signOut`, and offer the path afterwards.',
+      'and for API keys. Read it before `signOut`, and show a link to `path` afterwards.',
     resolve: (_root, _args, ctx) => signOutProviderOf(signedIn(ctx)),
   }),
 );

@@ -31,10 +31,11 @@ const CLAIM =
   "Name of the groups claim: the claim of the ID token or the UserInfo response that lists a person's groups at the " +
   'provider, as a string or a list of strings. At most 200 characters. Null: groups are not read.';
 const RULES =
-  'Rules that give people roles and groups by the values of their groups claim, at most 200. At each sign-in, the user ' +
-  'gets the highest role and all groups of the rules whose value the claim contains. The user is removed from groups that ' +
-  'only other rules name. A role that only other rules name becomes `MEMBER`; a role that no rule names can be raised, ' +
-  'but is not lowered. The only owner keeps the role. If the provider does not send the groups, nothing changes.';
+  'Rules that derive roles and groups from the groups claim, at most 200. A rule matches if the claim ' +
+  'contains its value. At each sign-in, the user gets the highest role and all groups of the matching rules. ' +
+  'If only rules that do not match name a group or the role of the user, the user leaves the group, and the ' +
+  'role becomes `MEMBER`. A role that no rule names can be raised, but is not lowered. The only owner keeps ' +
+  'the role. If the provider does not send the groups, nothing changes.';
 const ENABLED = 'Whether people can sign in with the provider.';
 
 const IdentityProviderGroupRule = builder.objectRef<GroupRule>('IdentityProviderGroupRule').implement({
@@ -237,7 +238,8 @@ mutation('continueInApp', {
   scope: 'administration',
   ignoresIdempotencyKey: true,
   description:
-    'Hands the sign-in of this browser over to a client that opened it. Requires a session that began within the last ten minutes.',
+    'Signs the desktop or mobile client that opened this browser in as the same user. Requires a session that ' +
+    'began within the last ten minutes.',
   input: (t) => ({
     kind: t.field({ type: AppKind, description: 'Kind of the client.' }),
     secret: t.string({

@@ -51,9 +51,9 @@ interface SigningIn {
 }
 
 /**
- * Applies the rules of a provider to a user. The user gets the highest role, and all groups, of the matching rules. The user
- * loses a role or group that some rule names but no matching rule gives. A role that no rule names can be raised, but is not
- * lowered. The only owner keeps the role. The transaction must hold the lock of the organization's row.
+ * Applies the rules of a provider to a user. The user gets the highest role, and all groups, of the matching rules. If a role
+ * or group of the user is named by a rule, but by no matching rule, the user loses it. A role that no rule names can be raised,
+ * but is not lowered. The only owner keeps the role. The transaction must hold the lock of the organization's row.
  */
 export async function applyGroupRules(tx: Tx, emit: Emit, scope: Scope, signingIn: SigningIn): Promise<void> {
   const { provider, groups } = signingIn;

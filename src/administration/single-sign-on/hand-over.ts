@@ -13,8 +13,8 @@ export type HandOver =
   | { readonly kind: 'desktop'; readonly code: string };
 
 /**
- * Hands the sign-in of a browser over to a client that opened it, whatever method the person used to sign in. The session of a
- * desktop client keeps the time of the sign-in, the end and the identity provider of the browser's session.
+ * Signs the client that opened the browser in as the user of the browser, whatever method the person used to sign in. The
+ * session of a desktop client keeps the time of the sign-in, the end and the identity provider of the browser's session.
  *
  * @param otp Secret of the client, 64 hexadecimal digits.
  * @throws ValidationError if the secret is malformed.

@@ -21,7 +21,10 @@ const MAX_LOGOUT_TOKEN_LENGTH = 8 * 1024;
 const [CLOCK_SKEW_SECONDS, MAX_TOKEN_SECONDS] = [60, 600];
 /** Member of the claim `events` of logout tokens. */
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** Signatures with public keys. Others could be made by everyone who knows the client id or secret. */
+/**
+ * Accepted signature algorithms: those with public keys. Signatures with a shared key (HS256) are refused, because every holder
+ * of the client secret can make them.
+ */
 const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
 /** Values that bind a sign-in to the browser that began it. */

@@ -76,8 +76,8 @@ export function addSingleSignOn(web: Web, app: App): void {
 }
 
 /**
- * Returns the browser of a request. These requests open a page of this site, so the session belongs to it, although the
- * redirect comes from the site of the provider: `Sec-Fetch-Site` is left out.
+ * Returns the browser of a request, without the header `Sec-Fetch-Site`. The provider redirects the browser here, so the header
+ * names another site. The request nevertheless opens a page of this site, which may use the session.
  */
 function browserOf({ headers }: IncomingMessage, outgoing: ServerResponse): Browser {
   const header = headersOf(headers);

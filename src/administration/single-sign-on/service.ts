@@ -298,8 +298,8 @@ function requireConsistent({
 }
 
 /**
- * Checks that the groups of rules exist, are active, and are no role groups. Groups that `kept` rules name already are not
- * checked again, because they can have been deactivated since.
+ * Checks that the groups in rules exist, are active, and are not role groups. Groups that the rules in `kept` already contain
+ * are not checked, because they may have been deactivated since.
  */
 async function requireGroups(
   tx: Tx,

@@ -152,12 +152,14 @@ builder.prismaObjectFields(UserGroup, (t) => ({
     resolve: async (group, _args, ctx) => managesGroup(await viewerAsActor(ctx), group),
   }),
   viewerCanAddMembers: t.boolean({
-    description: 'Whether the viewer can add any user or group.',
+    description: 'Whether the viewer can add any user or group to this group.',
     resolve: async (group, _args, ctx) =>
       mayChangeMembers({ actor: await viewerAsActor(ctx), group }, { add: [NOBODY], addSubgroups: [NOBODY] }),
   }),
   viewerCanRemoveMembers: t.boolean({
-    description: 'Whether the viewer can remove any user. Only users who can manage the group can remove subgroups.',
+    description:
+      'Whether the viewer can remove any user from this group. Only users who can manage the group can remove ' +
+      'subgroups.',
     resolve: async (group, _args, ctx) =>
       mayChangeMembers({ actor: await viewerAsActor(ctx), group }, { remove: [NOBODY] }),
   }),

@@ -149,8 +149,8 @@ export interface UserGroupEdit {
 }
 
 /**
- * Updates a group, also a deactivated one, and sends the changed fields to all users. Values that are equal to the current ones
- * are ignored.
+ * Updates a group, which may be deactivated, and sends the changed fields to all users. Values that are equal to the current
+ * ones are ignored.
  *
  * @returns The group after the change.
  * @throws UnauthorizedPrincipalError if the viewer is a guest.

@@ -102,8 +102,8 @@ mutation('updateSettings', {
     keepsApiKey: t.boolean({
       required: false,
       description:
-        'Whether the API key stays valid when a session changes the password. Default: false. If the request uses ' +
-        'the API key, the key always stays valid.',
+        'Whether the API key stays valid if this request, authenticated by a session, changes the password. ' +
+        'Default: false. If the request is authenticated by the API key, the key always stays valid.',
     }),
     settings: t.field({ type: UserSettingsInput, required: false, description: 'Settings to change.' }),
     ...settingInputs(t, FORMER_INPUTS, 'Use `settings`.'),

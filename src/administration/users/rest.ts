@@ -263,8 +263,8 @@ export const patchSettings = endpoint({
     new_password: text(z.string(), { description: 'New password, 8 to 100 characters.' }).optional(),
     keep_api_key: json(z.boolean(), {
       description:
-        'Whether your API key stays valid when a session changes the password. With the API key, it always stays ' +
-        'valid.',
+        'Whether your API key stays valid if this request, authenticated by a session, changes the password. If ' +
+        'the request is authenticated by the API key, the key always stays valid.',
     }).optional(),
     ...settingParams,
     target_users: json(Targets, {

@@ -1,4 +1,4 @@
-import { forEverybody } from '../../api/graphql/loading/context.ts';
+import { forAllViewers } from '../../api/graphql/loading/context.ts';
 import { type ChannelFolder, Prisma } from '../../generated/prisma/client.ts';
 import { fieldsOf } from '../../platform/db/columns.ts';
 import { listOf } from '../../platform/db/lists.ts';
@@ -7,7 +7,7 @@ import { readRows } from '../../platform/db/rows.ts';
 const FOLDER = fieldsOf('f', 'ChannelFolder');
 
 /** Loads folders by id. Null if there is no such folder. All users of the organization can see all folders. */
-export const foldersById = forEverybody<number, ChannelFolder | null>(async (db, organizationId, ids) => {
+export const foldersById = forAllViewers<number, ChannelFolder | null>(async (db, organizationId, ids) => {
   const rows = await readRows<ChannelFolder>(
     db,
     Prisma.sql`

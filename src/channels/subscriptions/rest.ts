@@ -17,7 +17,7 @@ export const getSubscriptions = endpoint({
   params: {
     include_subscribers: text(z.enum(['true', 'false', 'partial']), {
       description:
-        'Whether to include the `subscribers` of each channel. partial: only some of those of large channels.',
+        'Whether to include the `subscribers` of each channel. partial: for large channels, only some of the subscribers.',
     }).default('false'),
   },
   reply: { subscriptions: z.array(wireSubscription) },

@@ -91,7 +91,7 @@ export async function readContent(db: SqlClient, key: ContentKey): Promise<Uint8
  *
  * @param attempt Random id of the attempt to process the file, without `/`.
  */
-export const asideOf = (key: ContentKey, attempt: string): ContentKey => ({
+export const stagedKeyOf = (key: ContentKey, attempt: string): ContentKey => ({
   ...key,
   variant: `${attempt}/${key.variant}`,
 });
@@ -120,7 +120,7 @@ export async function replaceContent(
 }
 
 /** Deletes the staged file and thumbnails of an attempt. */
-export async function deleteAside(
+export async function deleteStaged(
   db: Writer,
   { organizationId, attachmentId }: Pick<ContentKey, 'organizationId' | 'attachmentId'>,
   attempt: string,

@@ -126,7 +126,8 @@ export const Attachment = builder.prismaNode('Attachment', {
     messages: t.field({
       type: [Message],
       description:
-        'Messages that link to the file, newest first, at most 100: of the newest 100, those that the viewer can read.',
+        'Messages that link to the file and that the viewer can read, newest first, at most 100. Only the newest 100 messages ' +
+        'with a link are considered.',
       complexity: { field: 2, multiplier: 10 },
       resolve: async ({ id }, _args, ctx) => nodesOf(ctx, 'Message', await linkingMessageIds(ctx).load(id)),
     }),
@@ -206,7 +207,7 @@ mutation('uploadFile', {
 });
 
 mutation('deleteAttachment', {
-  description: "Deletes one of the viewer's files. Messages keep their links to it, which then lead to no file.",
+  description: "Deletes one of the viewer's files. Links to it in messages stay, but no longer work.",
   input: (t) => ({
     attachmentId: t.id({ ...refersTo('Attachment'), description: "Id of one of the viewer's files." }),
   }),

@@ -1,4 +1,4 @@
-import { forEverybody } from '../../api/graphql/loading/context.ts';
+import { forAllViewers } from '../../api/graphql/loading/context.ts';
 import type { RequestedKey } from '../../api/graphql/loading/keyed-loader.ts';
 import { type Attachment, Prisma } from '../../generated/prisma/client.ts';
 import { fieldsOf } from '../../platform/db/columns.ts';
@@ -10,7 +10,7 @@ import { messageIdsOf } from './queries.ts';
 const ATTACHMENT = fieldsOf('a', 'Attachment');
 
 /** Loads the ids of the newest messages that link to an attachment, by its id. Does not check access to the messages. */
-export const linkingMessageIds = forEverybody<number, readonly number[]>((db, organizationId, ids) =>
+export const linkingMessageIds = forAllViewers<number, readonly number[]>((db, organizationId, ids) =>
   messageIdsOf(
     db,
     organizationId,
@@ -19,7 +19,7 @@ export const linkingMessageIds = forEverybody<number, readonly number[]>((db, or
 );
 
 /** Loads the attachments to which a message links, by the id of the message. The caller has checked access to the message. */
-export const attachmentsOf = forEverybody<number, readonly Attachment[]>(async (db, organizationId, messageIds) => {
+export const attachmentsOf = forAllViewers<number, readonly Attachment[]>(async (db, organizationId, messageIds) => {
   const rows = await readRows<Attachment & { readonly messageId: bigint }>(
     db,
     Prisma.sql`

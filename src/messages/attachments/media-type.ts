@@ -27,8 +27,8 @@ const SIGNATURES: readonly (readonly [type: string, signature: RegExp])[] = [
 const NOT_TEXT = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**
- * Returns the media type of a file by its first bytes. The type that the client declares, and the name, are not used: a file
- * that claims to be an image could be a page with scripts.
+ * Returns the media type of a file by its first bytes. The name of the file and the type that the client declares are ignored:
+ * a file that claims to be an image could be a page with scripts.
  *
  * @param start The first `SNIFFED_BYTES` bytes, or the whole file if it is shorter.
  * @returns `text/plain` for any text, also HTML and SVG, and `application/octet-stream` for unknown binary formats.

@@ -7,12 +7,12 @@ import { readRows } from '../../platform/db/rows.ts';
 import { ValidationError } from '../../platform/errors.ts';
 import { NoObjectError, type ObjectStore, objectStoreOf } from '../../platform/object-store.ts';
 import {
-  asideOf,
   type ContentKey,
   contentLength,
-  deleteAside,
+  deleteStaged,
   inChunks,
   replaceContent,
+  stagedKeyOf,
   writeChunk,
 } from './content.ts';
 import {
@@ -27,12 +27,12 @@ import {
 } from './objects.ts';
 import { lockAttachments } from './queries.ts';
 
-/** Store of the content of files. */
-export type FilesPlace = 's3' | 'database';
+/** Where the content of files is stored: in the bucket or in the database. */
+export type FileStore = 's3' | 'database';
 
 /** The result of `moveFiles`. */
 export interface MovedFiles {
-  readonly to: FilesPlace;
+  readonly to: FileStore;
   /** Number of files that were moved. */
   readonly files: number;
   /** Number of files whose object does not exist in the bucket. They were left as they are. */
@@ -51,12 +51,13 @@ const LISTED_AT_ONCE = 100;
 
 /**
  * Moves the content of all complete files to the bucket or to the database, one file after the other, while the service is in
- * use. Each file is in one of the places at any time. If the command is interrupted, the next one continues.
+ * use. At any time, each file is complete in the bucket or in the database. If the command is interrupted, the next call
+ * continues.
  *
  * @throws ValidationError if no bucket is configured.
  * @throws StoreUnavailableError if the store does not answer. Files that were moved before stay where they are.
  */
-export async function moveFiles(app: App, to: FilesPlace): Promise<MovedFiles> {
+export async function moveFiles(app: App, to: FileStore): Promise<MovedFiles> {
   const store = objectStoreOf(app.config);
   if (store === undefined) {
     throw new ValidationError(
@@ -76,7 +77,7 @@ export async function moveFiles(app: App, to: FilesPlace): Promise<MovedFiles> {
   return { to, files, missing };
 }
 
-async function* filesToMove(app: App, organizationId: number, to: FilesPlace): AsyncGenerator<MovingFile> {
+async function* filesToMove(app: App, organizationId: number, to: FileStore): AsyncGenerator<MovingFile> {
   for (let after = 0, count = LISTED_AT_ONCE; count === LISTED_AT_ONCE; ) {
     const rows = await readRows<{ id: number; variants: string[] }>(
       app.db,
@@ -127,7 +128,7 @@ async function toDatabase(app: App, file: MovingFile): Promise<Outcome> {
       const object = await objectOf(app.db, { ...key, variant });
       if (object === undefined) return 'gone';
       objects.set(variant, object);
-      await stage(app, asideOf({ ...key, variant }, attempt), object);
+      await stage(app, stagedKeyOf({ ...key, variant }, attempt), object);
     }
     return await changing(app, file, async (tx) => {
       // Another process can have moved the objects meanwhile.
@@ -147,17 +148,17 @@ async function toDatabase(app: App, file: MovingFile): Promise<Outcome> {
     app.log.warn({ attachment: key.attachmentId }, 'content of a file is missing');
     return 'missing';
   } finally {
-    await deleteAside(app.db, key, attempt);
+    await deleteStaged(app.db, key, attempt);
   }
 }
 
 /** Copies an object to rows of the database. */
-async function stage(app: App, aside: ContentKey, { id, size }: StoredObjectRef): Promise<void> {
-  const { organizationId } = aside;
+async function stage(app: App, staged: ContentKey, { id, size }: StoredObjectRef): Promise<void> {
+  const { organizationId } = staged;
   let place = 0;
   for await (const part of inChunks(readObject(app, organizationId, id, { start: 0, end: size - 1 }))) {
     const at = place++;
-    await app.database.permits.run(organizationId, () => writeChunk(app.db, aside, at, part));
+    await app.database.permits.run(organizationId, () => writeChunk(app.db, staged, at, part));
   }
 }
 

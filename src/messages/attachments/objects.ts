@@ -14,9 +14,9 @@ import {
 } from '../../platform/object-store.ts';
 import { type ContentKey, contentLength, readChunks } from './content.ts';
 
-// The bucket as place of the content of files. A content is received in rows of the database, like without a bucket. Then it is
-// copied to an object, and the transaction that makes the file visible deletes the rows. So an upload that fails or is killed
-// leaves rows, or an object that belongs to no file; the worker deletes both.
+// Storage of file content in the bucket. Content is first received in rows of the database, as without a bucket. Then it is
+// copied to an object, and the transaction that makes the file visible deletes the rows. An upload that fails or is killed
+// leaves rows, or an object without a file. The worker deletes both.
 
 /** Time after which an object is deleted whose upload was not completed, in milliseconds: a day. */
 const INCOMPLETE_MS = 86_400_000;
@@ -27,7 +27,7 @@ const INCOMPLETE_MS = 86_400_000;
 const UNCONFIRMED_MS = 3_600_000;
 /** Maximum number of objects that are deleted in one step. */
 const DELETED_AT_ONCE = 100;
-/** Number of objects in a row for which the store does not answer, after which a run ends. */
+/** Number of consecutive objects for which the store does not answer. After this number, a run ends. */
 const MAX_UNANSWERED = 3;
 
 /** An object that was stored for a file or thumbnail. `variant` is as in `ContentKey`. */
@@ -36,7 +36,7 @@ export interface StoredContent {
   readonly variant: string;
 }
 
-type Place = Pick<LogContext, 'config' | 'database' | 'db' | 'now'>;
+type StorageContext = Pick<LogContext, 'config' | 'database' | 'db' | 'now'>;
 
 const keyOf = (organizationId: number, id: string): string => `${organizationId}/${id}`;
 
@@ -49,14 +49,14 @@ function requireStore({ config }: Pick<App, 'config'>): ObjectStore {
 }
 
 /**
- * Copies contents from the database to new objects, and checks that the store has them. Not in a transaction, because this can
+ * Copies content from the database to new objects, and checks that the store has them. Not in a transaction, because this can
  * take long. The objects are deleted after a day, unless `claimObjects` is called.
  *
  * @param contents The contents, with the variant that each is going to have.
  * @throws StoreUnavailableError if the store does not confirm an object.
  */
 export async function storeObjects(
-  app: Place,
+  app: StorageContext,
   store: ObjectStore,
   contents: readonly { readonly from: ContentKey; readonly variant: string }[],
 ): Promise<StoredContent[]> {
@@ -89,7 +89,7 @@ export async function storeObjects(
  * @param expiresAt Time from which they are deleted. Default: now.
  */
 export async function expireObjects(
-  { db, database }: Pick<Place, 'database' | 'db'>,
+  { db, database }: Pick<StorageContext, 'database' | 'db'>,
   organizationId: number,
   objects: readonly StoredContent[],
   expiresAt = new Date(0),
@@ -178,7 +178,7 @@ interface Deletion {
 const newDeletion = (): Deletion => ({ deleted: 0, refused: 0, unansweredInARow: 0 });
 
 /** The parts of a service that the deletion of objects needs. */
-type DeletingPlace = Pick<LogContext, 'config' | 'database' | 'db' | 'log' | 'now'>;
+type DeletionContext = Pick<LogContext, 'config' | 'database' | 'db' | 'log' | 'now'>;
 
 /**
  * Deletes the objects of an organization that belong to no file, and then their rows. If the store does not delete an object, its
@@ -189,7 +189,7 @@ type DeletingPlace = Pick<LogContext, 'config' | 'database' | 'db' | 'log' | 'no
  * @throws StoreUnavailableError if the store does not answer several times in a row, or no bucket is configured.
  */
 async function deleteUnusedObjects(
-  app: DeletingPlace,
+  app: DeletionContext,
   organizationId: number,
   { before, run, isOver = () => false }: { before: Date; run: Deletion; isOver?: () => boolean },
 ): Promise<void> {
@@ -237,7 +237,7 @@ async function deleteObject(store: ObjectStore, key: string, run: Deletion): Pro
  * @returns Number of deleted objects.
  * @throws StoreUnavailableError if the store did not answer for an object, or no bucket is configured. The next run repeats it.
  */
-export async function deleteUnused(app: DeletingPlace, isOver: () => boolean = () => false): Promise<number> {
+export async function deleteUnused(app: DeletionContext, isOver: () => boolean = () => false): Promise<number> {
   const organizations = await app.db.organization.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
   const [run, before] = [newDeletion(), app.now()];
   try {
@@ -275,7 +275,7 @@ const RELEASED_AT_ONCE = 2_000;
  *
  * @throws StoreUnavailableError if the store did not answer, or the credentials do not permit to delete. Call it again later.
  */
-export async function deleteObjectsOf(app: DeletingPlace, organizationId: number): Promise<void> {
+export async function deleteObjectsOf(app: DeletionContext, organizationId: number): Promise<void> {
   for (let count = RELEASED_AT_ONCE; count === RELEASED_AT_ONCE; ) {
     count = await app.db.$executeRaw`
       UPDATE stored_object SET attachment_id = NULL, expires_at = 'epoch' WHERE realm_id = ${organizationId} AND id IN (

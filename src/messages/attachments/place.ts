@@ -24,7 +24,7 @@ async function filesPlace(run: RunSql): Promise<string | null> {
 }
 
 /**
- * Checks that the nodes of another database can read the files of an organization that is going to move there.
+ * Checks that the nodes of another database can read the files of an organization before it moves there.
  *
  * @throws ConflictError if the organization has files in a bucket, and the nodes of the target use another one, or none.
  */

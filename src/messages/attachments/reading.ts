@@ -5,7 +5,7 @@ import { NoObjectError } from '../../platform/object-store.ts';
 import { CHUNK_BYTES, type ContentKey, contentLength, readChunk } from './content.ts';
 import { objectOf, readObject } from './objects.ts';
 
-type Place = Pick<App, 'config' | 'db'>;
+type StorageContext = Pick<App, 'config' | 'db'>;
 
 /** A range of bytes, both ends inclusive. */
 interface Range {
@@ -24,12 +24,15 @@ export async function storedLength(db: SqlClient, key: ContentKey): Promise<numb
   return length > 0 ? length : ((await objectOf(db, key))?.size ?? 0);
 }
 
-/** Number of times that a content is looked up again because it was in neither place: another process can be moving it. */
+/** Number of times that content is looked up again if it was in neither store, because another process can be moving it. */
 const MAX_MISSES = 2;
 
-/** Reads a range of a file from the database or the bucket. Follows a content that is moved meanwhile. */
+/**
+ * Reads a range of a file from the database or the bucket. If the content is moved during the read, continues at its new
+ * location.
+ */
 export async function* readRange(
-  app: Place,
+  app: StorageContext,
   key: ContentKey,
   { start, end }: Range,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -73,7 +76,11 @@ async function partInRows(db: SqlClient, key: ContentKey, { start, end }: Range)
  *
  * @throws NoContentError if there is no content. @throws StoreUnavailableError if the bucket cannot be read.
  */
-export async function openContent(app: Place, key: ContentKey, range: Range): Promise<ReadableStream<Uint8Array>> {
+export async function openContent(
+  app: StorageContext,
+  key: ContentKey,
+  range: Range,
+): Promise<ReadableStream<Uint8Array>> {
   const parts = readRange(app, key, range);
   return streamOf(parts, await parts.next());
 }

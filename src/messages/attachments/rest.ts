@@ -15,7 +15,7 @@ import {
 import { temporaryUrl } from './temporary.ts';
 import { toWire, wireAttachment } from './wire.ts';
 
-const url = z.string().describe('Address of the file on the organization, to be linked in a message.');
+const url = z.string().describe('Path of the file on the host of the organization, for links in messages.');
 
 /** Maximum length of a multipart body beside its file, in bytes. Longer bodies may be refused before they are received. */
 const MAX_OVERHEAD_BYTES = 65_536;
@@ -62,7 +62,9 @@ export const getTemporaryUrl = endpoint({
   permission: 'the user who uploaded the file, and the readers of a message that links it',
   params: {
     realm_id: inPath(z.int(), { description: 'Id of the organization, from the address of the file.' }),
-    filename: inPathTail(z.string(), { description: 'The rest of the address of the file.' }),
+    filename: inPathTail(z.string(), {
+      description: 'Rest of the path of the file, after the id of the organization.',
+    }),
   },
   reply: { url: z.string() },
   handle: async (ctx, { realm_id, filename }) => ({ url: await temporaryUrl(ctx, `${realm_id}/${filename}`) }),
@@ -92,7 +94,7 @@ export const deleteAttachmentEndpoint = endpoint({
   auth: 'basic',
   equivalents: ['deleteAttachment'],
   summary: 'Delete one of your files',
-  description: 'Messages keep their links, which lead to no file.',
+  description: 'Links to it in messages stay, but no longer work.',
   params: { attachment_id: inPath(z.int(), { description: 'Id of the file.' }) },
   reply: {},
   handle: (ctx, { attachment_id }) => deleteAttachment(ctx, attachment_id),

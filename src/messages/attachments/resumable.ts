@@ -241,8 +241,8 @@ interface Part {
 }
 
 /**
- * Stores a chunk, if the file still has the expected size. Two requests that write at the same offset, also to different nodes,
- * therefore cannot both succeed.
+ * Stores a chunk, if the file still has the expected size. So of two requests that write at the same offset, even on different
+ * nodes, only one succeeds.
  */
 async function append(
   ctx: Ctx,

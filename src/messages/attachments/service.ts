@@ -21,14 +21,14 @@ import { objectStoreOf } from '../../platform/object-store.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import {
-  asideOf,
   CHUNK_BYTES,
   contentLength,
-  deleteAside,
+  deleteStaged,
   inChunks,
   readChunks,
   readContent,
   replaceContent,
+  stagedKeyOf,
   writeChunk,
   writeContent,
 } from './content.ts';
@@ -60,7 +60,7 @@ export interface StoredFile {
   readonly content: PreparedContent;
 }
 
-/** The content of a file, as it is going to be served. */
+/** The content of a file after processing, in the form in which it will be served. */
 export interface PreparedContent {
   readonly mediaType: string;
   /** Size in bytes. It differs from the received one if metadata was removed. */
@@ -193,12 +193,12 @@ export async function prepareContent(ctx: Ctx, file: Omit<StoredFile, 'content'>
   const key = { organizationId: file.organizationId, attachmentId: file.id };
   const contents = variants.map((variant) => {
     const own = { ...key, variant };
-    return { from: attempt === undefined ? own : asideOf(own, attempt), variant };
+    return { from: attempt === undefined ? own : stagedKeyOf(own, attempt), variant };
   });
   try {
     return { ...staged, objects: await transferFile(ctx, () => storeObjects(app, store, contents)) };
   } catch (error) {
-    if (attempt !== undefined) await deleteAside(app.db, key, attempt);
+    if (attempt !== undefined) await deleteStaged(app.db, key, attempt);
     throw error;
   }
 }
@@ -210,7 +210,7 @@ export async function discardContent(
 ): Promise<void> {
   const { app } = requireLive(work);
   await expireObjects(app, organizationId, objects);
-  if (attempt !== undefined) await deleteAside(app.db, { organizationId, attachmentId: id }, attempt);
+  if (attempt !== undefined) await deleteStaged(app.db, { organizationId, attachmentId: id }, attempt);
 }
 
 /** Detects the media type of received content, and stages an image and its thumbnails. Returns the variants of the file, too. */
@@ -231,8 +231,8 @@ async function decodeContent(
   const attempt = randomBytes(9).toString('base64url');
   const files = [{ name: '', bytes }, ...thumbnails];
   for (const file of files) {
-    const aside = asideOf({ ...key, variant: file.name }, attempt);
-    await app.database.permits.run(organizationId, () => writeContent(app.db, aside, file.bytes));
+    const staged = stagedKeyOf({ ...key, variant: file.name }, attempt);
+    await app.database.permits.run(organizationId, () => writeContent(app.db, staged, file.bytes));
   }
   return { mediaType, size: bytes.length, image, attempt, variants: files.map(({ name }) => name) };
 }
@@ -339,7 +339,7 @@ export async function organizationSpaceUsed(ctx: Ctx): Promise<number | null> {
 }
 
 /**
- * Deletes one of the viewer's files, and notifies the viewer's clients. Messages keep their links, which do not work any more.
+ * Deletes one of the viewer's files, and notifies the viewer's clients. Links to it in messages stay, but no longer work.
  *
  * @throws NotFoundError if no file has this id, or it belongs to another user.
  */

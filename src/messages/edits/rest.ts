@@ -49,7 +49,7 @@ export const patchMessage = endpoint({
   reply: {
     detached_uploads: z
       .array(wireAttachment)
-      .describe('Your files that the message linked before, and that no message links now.'),
+      .describe('Your files to which the message linked before the edit, and to which no message links now.'),
   },
   async handle(ctx, values) {
     const detachedIds = await updateMessage(ctx, values.message_id, {

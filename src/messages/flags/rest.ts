@@ -24,7 +24,7 @@ export const postMessagesFlags = endpoint({
     flag: FLAG,
   },
   reply: {
-    messages: z.array(z.int()).describe('The ids of the request.'),
+    messages: z.array(z.int()).describe('The ids from the request.'),
     ignored_because_not_subscribed_channels: z.array(z.int()),
   },
   async handle(ctx, { messages, op, flag }) {

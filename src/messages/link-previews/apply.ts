@@ -22,12 +22,12 @@ import { deleteJob, type Job } from './queue.ts';
 
 /** Maximum length of the HTML of a message with previews, in characters. */
 const MAX_HTML_LENGTH = 1_000_000;
-/** Maximum number of edits during one attempt. Afterwards, the next attempt continues. */
+/** Maximum number of starts in one attempt. If the message is edited during each of them, the next attempt continues. */
 const MAX_ROUNDS = 5;
 
 /**
- * Adds the previews of linked pages to a message, and notifies its readers. The HTML that was read must still be that of the
- * message when the previews are stored: after an edit, the pages that the new content links are read.
+ * Adds the previews of linked pages to a message, and notifies its readers. If the message is edited before the previews are
+ * stored, starts again with the pages to which the new content links.
  *
  * @throws Error if `signal` aborts. Nothing was changed.
  */

@@ -28,10 +28,10 @@ const NOTHING: PageData = { title: null, description: null, imageUrl: null };
 const hashOf = (url: string): Buffer => createHash('sha256').update(url).digest();
 
 /**
- * Returns the data of pages by their URLs: stored data, or those of a request to the page, which are then stored.
+ * Returns the data of pages by their URLs. Requests the pages for which no data is stored, and stores their data.
  *
  * @throws RequestTimeoutError if a page was not requested, because too many requests are waiting. The data of the other pages
- *   are stored.
+ *   is stored.
  * @throws Error if `signal` aborts.
  */
 export async function pagesAt(

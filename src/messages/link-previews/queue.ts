@@ -112,7 +112,7 @@ export async function deleteJob(db: Pick<Tx, '$executeRaw'>, { organizationId, m
   await db.$executeRaw`DELETE FROM link_preview_job WHERE realm_id = ${organizationId} AND message_id = ${messageId}`;
 }
 
-/** Makes a claimed job due, because its attempt was aborted. */
+/** Makes a claimed job due again after its attempt was aborted. The attempt does not count. */
 export async function releaseJob(
   { db, now }: Pick<App, 'db' | 'now'>,
   { organizationId, messageId }: Job,
@@ -130,7 +130,7 @@ export async function endLeases({ db, now }: Pick<App, 'db' | 'now'>): Promise<v
   await db.$executeRaw`UPDATE link_preview_job SET next_attempt_at = ${now()}::timestamptz WHERE attempts > 0`;
 }
 
-/** Deletes stored pages that are to be read again anyway. */
+/** Deletes the stored data of pages that has expired. */
 export async function purgePages(db: Db, now: Date): Promise<void> {
   await db.$executeRaw`
     DELETE FROM link_preview p WHERE p.expires_at < ${now}::timestamptz

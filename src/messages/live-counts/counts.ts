@@ -394,7 +394,8 @@ export class ReaderCounts {
     if (subscription?.isCounted === false && !isUnknown) return;
     const isMuted = topic !== null && subscription !== undefined && isMutedIn(subscription, topic);
     const isMention = mentioned.includes(userId) || (!isMuted && (isWildcard || topicMentioned.includes(userId)));
-    // A mention can change which older mentions are counted (see `MAX_MENTIONS`), so the counts of its place are outdated.
+    // A mention can change which older mentions are counted (see `MAX_MENTIONS`), so the counts of its channel or conversation
+    // are outdated.
     if (isNew && (isUnknown || isMention)) {
       this.#outdate(place, change);
       return;

@@ -19,7 +19,10 @@ export const namedUsers = (messages: readonly PlacedMessage[]): number[] => [
 export const textOf = ({ renderedContent }: Pick<PlacedMessage, 'renderedContent'>): string =>
   plainTextOf(withoutEmbeds(renderedContent));
 
-/** Returns the name of the place of a message for a reader: `#general › lunch`, or the names of the other members. */
+/**
+ * Returns the name of the topic or conversation of a message, as a reader sees it: `#general › lunch`, or the names of the
+ * other members.
+ */
 export function placeOf(
   { channel, topic, conversation }: PlacedMessage,
   {

@@ -70,7 +70,7 @@ const SETTINGS: Readonly<Record<Transport, TransportSettings>> = {
   },
 };
 
-/** Returns the reason to notify a user by a transport, at any presence and time of day. Undefined if there is none. */
+/** Returns the reason to notify a user by a transport, regardless of presence and quiet hours. Undefined if there is none. */
 export function reasonFor(
   situation: Omit<Situation, 'isActive' | 'isQuiet'>,
   transport: Transport,
@@ -91,7 +91,11 @@ function wildcardsNotify(user: Pick<User, 'settings'>, subscription: Overrides, 
   return subscription.wildcardMentionsNotify ?? userSetting(user, 'wildcard_mentions_notify');
 }
 
-/** Returns whether it is quiet for a user. @param timeIn Returns the time of day, as "HH:MM", in a time zone. */
+/**
+ * Returns whether the current time is within the quiet hours of a user.
+ *
+ * @param timeIn Returns the time of day, as "HH:MM", in a time zone.
+ */
 export function isQuiet(user: Pick<User, 'settings'>, timeIn: (timeZone: string) => string): boolean {
   const hours = userSetting(user, 'quiet_hours');
   return hours !== '' && isQuietAt(hours, timeIn(userSetting(user, 'timezone')));

@@ -62,7 +62,7 @@ export const listPushDevices = (ctx: Ctx): Promise<PushDevice[]> =>
 
 /**
  * Registers a device that receives the viewer's notifications until the session or API key of the request ends. A device with
- * the same endpoint is replaced, also one of another user of the organization: it is the same browser.
+ * the same endpoint is the same browser, so it is replaced, even if it belongs to another user of the organization.
  *
  * @throws ForbiddenError for a bot.
  * @throws ValidationError if a value is invalid, or if the service sends no requests to the endpoint.

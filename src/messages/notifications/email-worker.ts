@@ -20,7 +20,7 @@ const EVERY_MS = 2_000;
 const AT_ONCE = 500;
 /** Delay, in milliseconds, before the second attempt to write the emails of a user. Each further delay is twice as long. */
 const FIRST_RETRY_MS = 60_000;
-/** Number of attempts after which notifications are given up. */
+/** Maximum number of attempts to write the emails of a user. */
 const MAX_ATTEMPTS = 8;
 
 /** The parts of the service that write emails about missed messages. */
@@ -70,9 +70,9 @@ export async function writeDueEmails(app: EmailApp, isOver: () => boolean = () =
 }
 
 /**
- * Postpones the due notifications by email of a user, or gives them up after too many attempts.
+ * Postpones the due notifications by email of a user. After `MAX_ATTEMPTS` attempts, no further attempt follows.
  *
- * @returns The number of notifications that were given up.
+ * @returns The number of notifications that are not attempted again.
  */
 async function postpone({ db, now }: EmailApp, organizationId: number, userId: number): Promise<number> {
   const time = now();
@@ -112,8 +112,8 @@ async function nextDue({
 }
 
 /**
- * Writes one email for each topic and direct conversation in which a notification of the user is due. It contains the messages of
- * that place that are not due yet.
+ * Writes one email for each topic and direct conversation in which a notification of the user is due. The email also contains
+ * the messages of this topic or conversation that are not due yet.
  */
 async function writeEmailsOf(tx: Tx, app: EmailApp, organizationId: number, userId: number): Promise<void> {
   const pending = await readRows<PendingEmail>(
@@ -160,8 +160,9 @@ async function writeEmail(
 }
 
 /**
- * Returns the current text of a queued email about missed messages: without those that the user has read since, cannot read any
- * more, or is not to be notified of any more. Undefined if none is left, or the user has another address now.
+ * Returns the current text of a queued email about missed messages: without messages that the user has read or can no longer
+ * read, and without those about which settings no longer permit an email. Undefined if no message is left, or the user's
+ * address has changed.
  */
 export async function currentMissedMail(
   app: EmailApp,

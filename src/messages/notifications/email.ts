@@ -19,7 +19,7 @@ const MAX_SUBJECT = 200;
 export interface MissedMail {
   readonly subject: string;
   readonly body: string;
-  /** URL that ends such emails with one POST request. */
+  /** URL to which a POST request unsubscribes the user from such emails. */
   readonly unsubscribeUrl: string;
 }
 
@@ -36,8 +36,8 @@ export interface Missed {
 }
 
 /**
- * Returns the email about messages that a user has missed in one topic or conversation. Texts, names and places are left out if
- * the organization or the user does not want them in emails.
+ * Returns the email about messages that a user has missed in one topic or conversation. If a setting of the organization or the
+ * user excludes the text of messages from emails, the email contains only their number.
  */
 export function missedMail(app: Pick<Runtime, 'config' | 'keys'>, missed: Missed): MissedMail {
   const { user, organization, messages } = missed;

@@ -30,10 +30,10 @@ export class HostLimiter {
   }
 
   /**
-   * Grants a permit for one request to a host. If a host that responds has as many requests as it can have, waits for at most
-   * `SLOW_MS`.
+   * Grants a permit for one request to a host. If a responding host has reached its limit of concurrent requests, waits for a
+   * permit, at most `SLOW_MS`.
    *
-   * @returns The permit. Undefined if no request is to be sent now.
+   * @returns The permit. Undefined if the host is slow, or no permit became free in time.
    */
   async enter(name: string): Promise<Permit | undefined> {
     const host = this.#hosts.get(name) ?? { began: [], isFailing: false, waiting: [] };
@@ -56,7 +56,9 @@ export class HostLimiter {
     };
   }
 
-  /** Forgets failures of hosts without requests in progress. Call it from time to time, because it bounds the memory. */
+  /**
+   * Deletes the records of hosts without requests, and with them the failures. Must be called periodically to bound the memory.
+   */
   forgetIdle(): void {
     for (const [name, { began, waiting }] of this.#hosts) {
       if (began.length === 0 && waiting.length === 0) this.#hosts.delete(name);

@@ -9,8 +9,8 @@ export interface PushKeys {
 }
 
 /**
- * Returns the key pair of an organization: the stored one or, before the first device is registered, the one that will be stored.
- * That one is derived from SECRET_KEY, so that reading the public key changes nothing, and all nodes return the same.
+ * Returns the stored key pair of an organization. Before the first device is registered, no pair is stored: returns the pair
+ * that `storePushKeys` will store. It is derived from SECRET_KEY, so all nodes return the same pair without a write.
  */
 export async function pushKeysOf(
   db: Pick<Tx, 'pushKey'>,
@@ -50,7 +50,10 @@ export async function storePushKeys(
     WHERE d.realm_id = ${organizationId} AND d.realm_id = made.realm_id AND ${stored !== null}`;
 }
 
-/** Returns the key pair that SECRET_KEY determines for an organization. Of 2³² secrets, one is no private key and throws. */
+/**
+ * Returns the key pair that SECRET_KEY determines for an organization. About one secret in 2³² does not yield a valid private
+ * key: the function then throws.
+ */
 function derivedKeys(keys: Runtime['keys'], organizationId: number): PushKeys {
   const privateKey = keys.token(`push messages of organization ${organizationId}`);
   const pair = createECDH('prime256v1');

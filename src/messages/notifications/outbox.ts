@@ -16,7 +16,7 @@ export const ATTEMPT_MS = 10_000;
  * claim them. Longer than an attempt and the storing of its result.
  */
 const LEASE_MS = 20_000;
-/** Number of attempts after which a notification is given up. */
+/** Maximum number of attempts to deliver a notification. */
 const MAX_ATTEMPTS = 8;
 /** Delay before the second attempt, in milliseconds. Each further delay is three times as long: the last is an hour. */
 const FIRST_RETRY_MS = 5_000;
@@ -29,7 +29,7 @@ const OVERDUE_MS = 86_400_000;
 /** Number of rows that one statement purges. */
 const PURGED_AT_ONCE = 2_000;
 
-/** A notification that this node has claimed. All claimed together are of one user. */
+/** A notification that this node has claimed. All notifications of one claim belong to one user. */
 export interface Claimed {
   readonly id: bigint;
   readonly organizationId: number;
@@ -98,10 +98,10 @@ export interface Result {
 }
 
 /**
- * Stores the results of attempts. If a notification was withdrawn during the attempt, the devices that received it are to remove
- * it next.
+ * Stores the results of attempts. If a notification was withdrawn during the attempt, its next attempt removes it from the
+ * devices that received it.
  *
- * @returns The number of notifications that were given up: a device lacks them, and no further attempt follows.
+ * @returns The number of notifications that are not attempted again although a device has not received them.
  */
 export async function storeResults(
   { db, now }: Pick<NotificationApp, 'db' | 'now'>,
@@ -116,7 +116,7 @@ export async function storeResults(
     const isOver = isOld || (!isPostponed && (state !== 'failed' || claimed.attempts >= MAX_ATTEMPTS));
     const backoff = isPostponed ? FIRST_RETRY_MS : FIRST_RETRY_MS * 3 ** (claimed.attempts - 1);
     const wait = Math.max(backoff, afterSeconds * 1000);
-    // An earlier attempt may have reached a device, also if the process was killed before it stored that.
+    // An earlier attempt may have reached a device even if this was not stored, because the process was killed.
     const becomesRemoval = state === 'obsolete' && !claimed.isRemoval && claimed.attempts > 1;
     // No device has it, or it was removed from all of them.
     const isForgotten = isOver && !becomesRemoval && (claimed.isRemoval || deviceIds.length === 0);

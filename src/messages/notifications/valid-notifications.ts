@@ -71,7 +71,7 @@ export async function validNotifications(
   });
 }
 
-/** Subscription and topic policy of a user at the current place of a message. */
+/** Subscription and topic policy of a user for the current channel and topic of a message. */
 interface PlaceRow {
   readonly isSubscribed: boolean;
   readonly isMuted: boolean | null;

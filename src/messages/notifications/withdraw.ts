@@ -39,8 +39,8 @@ export async function withdraw(
 }
 
 /**
- * Withdraws the given notifications. If a delivery is in progress, its end or the end of its lease is awaited: a device could
- * otherwise show the notification after it was removed.
+ * Withdraws the given notifications. If a delivery is in progress, the removal follows after it or after its lease. Otherwise a
+ * device could show the notification after its removal.
  *
  * @returns Whether devices are to remove a notification.
  */

@@ -1,10 +1,10 @@
-import { acrossReaders, forEverybody } from '../../api/graphql/loading/context.ts';
+import { acrossReaders, forAllViewers } from '../../api/graphql/loading/context.ts';
 import type { Reaction } from '../../generated/prisma/client.ts';
 import type { ReactionGroup } from './groups.ts';
 import { readReactionGroups, readReactionsOf } from './queries.ts';
 
 /** Loads all reactions to a message by the message's id, oldest first. */
-export const reactionsOf = forEverybody<number, readonly Reaction[]>(readReactionsOf);
+export const reactionsOf = forAllViewers<number, readonly Reaction[]>(readReactionsOf);
 
 /**
  * Loads the reactions to a message by message id, in one group per emoji. The groups are in the order in which their emoji were

@@ -59,8 +59,8 @@ export async function readPolicies(
 }
 
 /**
- * Returns those of the mentioned users who automatically follow the topic: people with the setting and without a policy for the
- * topic. Uses one query.
+ * Returns the mentioned users who automatically follow the topic: people who have enabled the setting and have no policy for
+ * the topic. Uses one query.
  *
  * @param maxPolicies Users with this number of policies or more are omitted.
  */
@@ -185,7 +185,8 @@ export async function savePolicies(
 }
 
 /**
- * Stores `FOLLOWED` for one topic for those of the users who have no policy for it, also if one was stored concurrently.
+ * Stores the policy `FOLLOWED` for a topic for the users who have no policy for it. A policy that another transaction has just
+ * stored is kept.
  *
  * @returns The ids of these users, ascending.
  */

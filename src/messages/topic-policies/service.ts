@@ -118,7 +118,7 @@ export async function setAutomaticPolicy(
   return true;
 }
 
-/** Returns those of the users whom a new message mentions by name who automatically follow its topic. */
+/** Returns the users who automatically follow the topic of a new message because it mentions them by name. */
 export const usersToFollow = (
   db: SqlClient,
   organizationId: number,

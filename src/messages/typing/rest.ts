@@ -4,7 +4,7 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { TYPING_OPS } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
-const op = text(z.enum(TYPING_OPS), { description: 'Whether you start or stop.' });
+const op = text(z.enum(TYPING_OPS), { description: 'Whether you started or stopped typing.' });
 
 export const postTyping = endpoint({
   method: 'POST',

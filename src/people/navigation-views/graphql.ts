@@ -82,7 +82,7 @@ mutation('updateNavigationView', {
 });
 
 mutation('removeNavigationView', {
-  description: 'Removes a view. Clients then show a built-in view as they do by default.',
+  description: 'Removes a view. If the view is built in, clients then show it as they do by default.',
   input: (t) => ({ fragment: t.string({ description: FRAGMENT }) }),
   payload: () => ({
     navigationViewId: { type: 'ID', refersTo: 'NavigationView', description: 'Id of the removed view.' },

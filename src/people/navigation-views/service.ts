@@ -145,7 +145,7 @@ export async function updateNavigationView(
 }
 
 /**
- * Removes one of the viewer's views. Clients then show a built-in view as they do by default.
+ * Removes one of the viewer's views. If the view is built in, clients then show it as they do by default.
  *
  * @returns The removed view.
  * @throws NotFoundError if the viewer has no view with this fragment.

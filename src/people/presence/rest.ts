@@ -43,7 +43,9 @@ export const postPresence = endpoint({
     }).optional(),
     new_user_input: json(z.boolean(), { description: 'Accepted but ignored.' }).default(false),
     ping_only: json(z.boolean(), { description: 'Whether to leave out the presence of other users.' }).default(false),
-    slim_presence: json(z.boolean(), { description: 'Whether to list users by id in any case.' }).default(false),
+    slim_presence: json(z.boolean(), {
+      description: 'Whether to list users by id, even without `last_update_id`.',
+    }).default(false),
   },
   reply: {
     presence_last_update_id: z.int().optional(),

@@ -165,7 +165,7 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
 }
 
 /**
- * Reorders the organization's fields. If the order is already the given one, there is no event.
+ * Reorders the organization's fields. If the order does not change, no event is emitted.
  *
  * @param fieldIds Every field's id once.
  * @returns All fields in the new order.

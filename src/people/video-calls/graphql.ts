@@ -39,8 +39,8 @@ const VideoCallConsentInput = builder.inputType('VideoCallConsentInput', {
 
 mutation('completeVideoCallRegistration', {
   description:
-    'Completes the consent to video calls that the viewer began at `videoCallRegistrationUrl`, with the ' +
-    'response of the provider. Each response can be used once.',
+    'Stores the consent to video calls that the viewer gave at `videoCallRegistrationUrl`. Pass the parameters ' +
+    'with which the provider redirected the browser. They can be used once.',
   input: (t) => ({
     state: t.string({
       description:

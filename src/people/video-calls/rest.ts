@@ -45,8 +45,9 @@ export const getVideoCallComplete = endpoint({
   equivalents: ['completeVideoCallRegistration'],
   summary: 'Complete the registration for video calls',
   description:
-    'The provider redirects the browser to this endpoint. Requires no credentials, but the cookie of `register`: ' +
-    'only the browser that began the registration can complete it, once, within ten minutes. If the registration ' +
+    'The provider redirects the browser to this endpoint. No credentials are required. Requires the cookie ' +
+    'that `register` set: only the browser that began the registration can complete it, once, within ten ' +
+    'minutes. If the registration ' +
     'began at the host name of another organization, the browser is redirected there.',
   redirects: 'sometimes',
   params: {

@@ -227,8 +227,8 @@ export async function unguardRows(run: RunSql, organizationId: number): Promise<
 }
 
 /**
- * Holds all changes of a guarded organization: waits for the changes in progress, and makes others fail. Nodes answer the
- * failed requests with status 503. The hold ends with `releaseWrites`, or with the session.
+ * Blocks (holds) all changes of a guarded organization: waits for the changes in progress, and makes new changes fail. Nodes
+ * answer the failed requests with status 503. The hold ends with `releaseWrites`, or with the session.
  *
  * @param patienceMs Maximum wait for the changes in progress, in milliseconds. Other changes are refused meanwhile.
  * @returns Whether the changes are held. False if a change in progress took longer.

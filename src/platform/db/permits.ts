@@ -22,9 +22,9 @@ export const CHANGE_QUEUE: QueueLimits = {
   patienceMs: 6_000,
 };
 /**
- * Limits on the queue for snapshots, which permit a long wait: snapshots need no locks, so each of them starts sooner or later.
- * If a waiting client were refused, its next request would start at the end of the queue. Clients wait half a minute for the
- * response to a registration, which reads a snapshot.
+ * Limits on the queue for snapshots. The wait is long: snapshots need no locks, so every waiting snapshot starts eventually,
+ * while a refused client would have to queue again at the end. It is shorter than the 30 s that clients wait for the response
+ * to a registration, which reads a snapshot.
  */
 export const SNAPSHOT_QUEUE: QueueLimits = { ...CHANGE_QUEUE, patienceMs: 20_000 };
 /**

@@ -26,7 +26,8 @@ export interface Mail {
   /** User other than the recipient whose name is in the text. If the user is erased, the email is deleted. */
   readonly namedUserId?: number | undefined;
   /**
-   * URL that ends emails of this kind with one POST request. Their text contains messages: it is erased when the email was sent.
+   * URL to which a POST request unsubscribes the recipient from emails of this kind. Such emails contain messages, so their
+   * text is erased once they were sent.
    *
    * @see RFC 8058
    */
@@ -62,7 +63,9 @@ export const UNREACHABLE = '.invalid';
 const WITHOUT_TOKENS = Prisma.sql`
   regexp_replace(body, '(http[^[:space:]]*[/=])[A-Za-z0-9_-]{43}([^A-Za-z0-9_-]|$)', '\\1…\\2', 'g')`;
 
-/** Text of an email that needs not be sent again. */
+/**
+ * SQL expression for the text that is kept of a sent email: without the tokens of its links, or empty for emails with messages.
+ */
 const KEPT_BODY = Prisma.sql`CASE WHEN unsubscribe_url IS NULL THEN ${WITHOUT_TOKENS} ELSE '' END`;
 
 /** Maximum length of a stored error message of a mail server, in UTF-16 code units. Longer messages are cut. */

@@ -122,11 +122,12 @@ interface Ground {
 /**
  * Moves an organization to another PostgreSQL database, on which a service of the same version runs, while both are in use.
  *
- * The rows are copied by logical replication. Changes are held for a moment, so that both databases have the same state, which
- * snapshots keep, and the snapshots are compared while the organization is in use. Then changes are held again until the target
- * has all of them, the rows that changed meanwhile are compared, and one transaction hides the organization in the source. Its
- * replication shows the organization in the target. If the command fails or is killed before, the source is in use, and the next
- * call begins anew. If it is killed later, the target is in use, and the next call removes the rows from the source.
+ * The rows are copied by logical replication. Then changes of the organization are blocked (held) until both databases have the
+ * same state, and a snapshot of each is taken. The snapshots are compared after the changes are released. Then changes are held
+ * again until the target has all of them, and the rows that changed since the snapshots are compared. Finally, one transaction
+ * hides the organization in the source, and its replication shows the organization in the target: this is the switch. If the
+ * command fails or is killed before the switch, the source stays in use, and the next call begins anew. If it is killed later,
+ * the target is in use, and the next call removes the rows from the source.
  *
  * @throws ValidationError if the options are invalid, or the embedded database is used.
  * @throws NotFoundError if there is no such organization.
@@ -411,7 +412,8 @@ async function switchOver(ground: Ground): Promise<number> {
         await untilMailSent(ground);
       }
       throw new ConflictError(
-        'The organization could not be held: its changes, or the replication, took too long each time.',
+        'Changes of the organization could not be blocked: in each attempt, changes in progress or the replication ' +
+          'took too long.',
       );
     }),
   );
@@ -643,7 +645,7 @@ async function undo(ground: Ground, move: Move | undefined): Promise<Moved> {
   await clear(ground);
   return {
     ...{ organization: subdomain, realm_id: organizationId, database: source.place, held_ms: null },
-    next: 'The organization stays where it was.',
+    next: 'The organization was not moved.',
   };
 }
 
@@ -683,7 +685,8 @@ async function undoHere({ database, run, place }: Side, subdomain: string, repor
     await unguardRows(run, organizationId);
     await forgetArrival(run, move);
   }
-  const next = `When ${move.place} can be reached again, run the same there${state === 'leaving' ? ', to remove the copy' : ', if its move is not finished'}.`;
+  const until = state === 'leaving' ? ', to remove the copy' : ', if its move is not finished';
+  const next = `When ${move.place} can be reached again, run the same command there${until}.`;
   return {
     ...{ organization: subdomain, realm_id: organizationId, database: state === 'leaving' ? place : move.place },
     ...{ held_ms: null, next },

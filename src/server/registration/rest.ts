@@ -29,7 +29,8 @@ const registration = {
     description: 'Accepted but ignored: `avatar_url` is always present.',
   }).optional(),
   include_subscribers: text(z.enum(['true', 'false', 'partial']), {
-    description: 'Whether channels include their `subscribers`. partial: only some of those of large channels.',
+    description:
+      'Whether channels include their `subscribers`. partial: for large channels, only some of the subscribers.',
   }).optional(),
   slim_presence: json(z.boolean(), {
     description: 'Whether presences are listed by user id instead of email address.',
@@ -174,7 +175,8 @@ export const getEventsEndpoint = endpoint({
       .literal('BAD_EVENT_QUEUE_ID')
       .optional()
       .describe(
-        'Present, with `reason` and without events, if a newer request reads the queue. Register another queue.',
+        'Present, together with `reason`, if a newer request has started to read the queue. The response then ' +
+          'contains no events. Register another queue.',
       ),
     reason: z.literal('displaced').optional(),
   },

@@ -100,14 +100,14 @@ export async function registerQueue(
   const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wantedGroups);
   // Longer timeouts are reduced.
   const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
-  const heard = { ...options, eventTypes: withoutReplaced(groups, options.eventTypes) };
+  const queueOptions = { ...options, eventTypes: withoutReplaced(groups, options.eventTypes) };
   const id = newQueueId();
-  const queue = { id, options: heard, idleTimeoutSecs: idle, startId: lastEventId };
+  const queue = { id, options: queueOptions, idleTimeoutSecs: idle, startId: lastEventId };
   const { snapshot } = ctx.work;
   const register = ({ app }: LiveWork) => app.queues.register(ctx, queue);
   if (snapshot === undefined) await register(requireLive(ctx.work));
   else snapshot.afterwards(register);
-  return { queueId: id, lastEventId, idleTimeoutSecs: idle, state, notice: await noticeFor(ctx, heard) };
+  return { queueId: id, lastEventId, idleTimeoutSecs: idle, state, notice: await noticeFor(ctx, queueOptions) };
 }
 
 /** Returns the state groups of all features. The import is dynamic, because the list of features contains this folder. */

@@ -49,7 +49,7 @@ export interface NumberSetting extends Described {
   readonly unit: 'second' | 'day';
   /** Values that are offered besides the current one. */
   readonly offered: readonly number[];
-  /** Lowest value that is no special value. */
+  /** Lowest value, apart from special values. */
   readonly least: 0 | 1;
   /** The value without a limit, and its name. Absent if there always is a limit. */
   readonly unlimited?: readonly [value: null | -1, name: string];

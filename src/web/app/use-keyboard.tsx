@@ -43,14 +43,14 @@ export function useKeyboard(): void {
   const client = useClient();
   useEffect(() => {
     const stop = new AbortController();
-    const hear = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || isForInputMethod(event)) return;
       // This check is first because it is cheap, and most keys are typed text.
       if (isWriting(event.target) && !writesNothing(event)) return;
       if (isSomethingAbove()) return;
       if (act(client, event)) event.preventDefault();
     };
-    addEventListener('keydown', hear, stop);
+    addEventListener('keydown', onKeyDown, stop);
     return () => stop.abort();
   }, [client]);
 }

@@ -271,7 +271,7 @@ export class DraftKeeper {
   }
 }
 
-/** Removes the reference to the draft from the unsent text for a destination in session storage. The text itself stays. */
+/** Detaches the unsent text under a key of session storage from its draft: removes the id of the draft, and keeps the text. */
 export function detachKept(storageKey: string): void {
   sessionStorage.setItem(storageKey, JSON.stringify({ ...restored(storageKey), ...NO_DRAFT }));
 }

@@ -189,13 +189,13 @@ function useFirstUnread(messages: readonly MessageRowFragment[] | undefined): st
  * before it reaches the newest message are not announced.
  */
 function useNewsSpoken({ messages, hasNewer }: Timeline, viewerId: string): void {
-  const heard = useRef<number>(undefined);
+  const announcedThrough = useRef<number>(undefined);
   const wasAtNewest = useRef(false);
   useEffect(() => {
     const last = messages?.at(-1);
     if (messages === undefined) return;
-    const since = heard.current;
-    heard.current = Math.max(since ?? 0, last?.databaseId ?? 0);
+    const since = announcedThrough.current;
+    announcedThrough.current = Math.max(since ?? 0, last?.databaseId ?? 0);
     const isNews = since !== undefined && wasAtNewest.current;
     wasAtNewest.current = !hasNewer;
     if (!isNews) return;

@@ -37,7 +37,7 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
   useEffect(() => {
     const element = list.current;
     if (element === null || isOff) return undefined;
-    const tell = () => {
+    const sendMarks = () => {
       timer.current = undefined;
       if (document.visibilityState !== 'visible' || !document.hasFocus()) return;
       if (unreadFrom.get() !== undefined) return;
@@ -52,11 +52,11 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
         .then(({ error }) => {
           if (error?.networkError === undefined || isGone.current) return;
           for (const id of messageIds) seen.add(id);
-          timer.current ??= setTimeout(tell, RETRY_MS);
+          timer.current ??= setTimeout(sendMarks, RETRY_MS);
         });
     };
     const plan = () => {
-      if (seen.size > 0) timer.current ??= setTimeout(tell, WAIT_MS);
+      if (seen.size > 0) timer.current ??= setTimeout(sendMarks, WAIT_MS);
     };
     const observer = new IntersectionObserver(
       (entries) => {

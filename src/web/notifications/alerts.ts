@@ -11,7 +11,7 @@ export interface Alert {
   /** Whether a desktop notification is shown. */
   readonly isShown: boolean;
   /** Whether a sound is played. */
-  readonly isHeard: boolean;
+  readonly isAudible: boolean;
 }
 
 /** The settings of the viewer that apply to a message. */
@@ -28,7 +28,7 @@ interface Situation {
 const isQuiet = (hours: string, timeZone: string): boolean =>
   hours !== '' && isQuietAt(hours, timeOfDay(new Date(), timeZone));
 
-const SILENT: Alert = { isShown: false, isHeard: false };
+const SILENT: Alert = { isShown: false, isAudible: false };
 
 /**
  * Returns how a new message notifies the viewer. Messages of the viewer, and messages that are already read, do not notify.
@@ -41,7 +41,7 @@ export function alertOf(
   { settings, subscription, visibility, timeZone }: Situation,
 ): Alert {
   if (viewerHasRead || isQuiet(settings.quietHours, timeZone)) return SILENT;
-  const personal: Alert = { isShown: settings.enableDesktopNotifications, isHeard: settings.enableSounds };
+  const personal: Alert = { isShown: settings.enableDesktopNotifications, isAudible: settings.enableSounds };
   if (type === 'DIRECT' || flags.includes('MENTIONED')) return personal;
   const isFollowed = visibility === 'FOLLOWED';
   const isMuted = visibility === 'MUTED' || (subscription?.isMuted === true && visibility === 'INHERIT');
@@ -57,14 +57,14 @@ export function alertOf(
       ? [
           {
             isShown: settings.enableFollowedTopicDesktopNotifications,
-            isHeard: settings.enableFollowedTopicAudibleNotifications,
+            isAudible: settings.enableFollowedTopicAudibleNotifications,
           },
         ]
       : []),
     {
       isShown: subscription?.desktopNotifications ?? settings.enableChannelDesktopNotifications,
-      isHeard: subscription?.audibleNotifications ?? settings.enableChannelAudibleNotifications,
+      isAudible: subscription?.audibleNotifications ?? settings.enableChannelAudibleNotifications,
     },
   ];
-  return { isShown: alerts.some(({ isShown }) => isShown), isHeard: alerts.some(({ isHeard }) => isHeard) };
+  return { isShown: alerts.some(({ isShown }) => isShown), isAudible: alerts.some(({ isAudible }) => isAudible) };
 }

@@ -24,9 +24,9 @@ const MAX_TEXT = 300;
 const shown = new Map<string, Notification>();
 
 /**
- * Notifies the user of new messages: with desktop notifications if the browser permits them, and with a sound. A message is
- * notified in one tab only, and in none if the user sees it in one of them. Once it is read or deleted, on any device, its
- * notification is closed.
+ * Notifies the user of new messages: with desktop notifications if the browser permits them, and with a sound. Only one tab
+ * shows the notification of a message, and none does if the message is visible in a tab. The notification is closed when the
+ * message is read or deleted on any device.
  *
  * @returns A function that stops this and closes the notifications.
  */
@@ -62,13 +62,13 @@ async function sent({ message, unreadChange }: SentEvent, firstScreen: SidebarQu
   const visibility = unreadChange?.topics.find((topic) => topic?.id === message.topic?.id)?.viewerVisibility;
   const situation = { settings, subscription, visibility: visibility ?? 'INHERIT', timeZone: settings.timezone };
   const alert = alertOf(message, situation);
-  if (!alert.isShown && !alert.isHeard) return;
+  if (!alert.isShown && !alert.isAudible) return;
   const viewerId = viewer?.id ?? '';
   const isSeen = document.hasFocus() && isVisible(message, viewerId);
   if (!document.hasFocus()) await new Promise((resolve) => setTimeout(resolve, BEHIND_MS));
   await claim(message.id, () => {
     if (isSeen) return;
-    if (alert.isHeard) play(settings.notificationSound);
+    if (alert.isAudible) play(settings.notificationSound);
     if (alert.isShown) {
       const hidesText = message.type === 'DIRECT' && !settings.directMessageContentInDesktopNotifications;
       show(message, { title: titleOf(message, viewerId), body: hidesText ? '' : textOf(message) });

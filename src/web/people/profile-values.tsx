@@ -6,11 +6,11 @@ type Value = ProfileFragment['profileData'][number];
 
 /** The values of a user's profile fields, formatted by type. */
 export function ProfileValues({ values }: { readonly values: readonly Value[] }) {
-  const told = values.filter(({ value }) => value !== '');
-  if (told.length === 0) return null;
+  const filled = values.filter(({ value }) => value !== '');
+  if (filled.length === 0) return null;
   return (
     <dl className="facts">
-      {told.map((one) => (
+      {filled.map((one) => (
         <div key={one.field.id}>
           <dt>{one.field.name}</dt>
           <dd>

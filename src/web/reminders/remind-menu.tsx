@@ -21,13 +21,13 @@ export function openRemindMenu(anchor: Element, messageId: string): void {
   openPopup(anchor, <RemindMenu messageId={messageId} />);
 }
 
-const tell = (at: string): void => notify(`You will be reminded on ${momentOf(at)}.`);
+const confirmReminder = (at: string): void => notify(`You will be reminded on ${momentOf(at)}.`);
 
 function RemindMenu({ messageId }: Props) {
   const client = useClient();
   const choose = async (scheduledAt: string) => {
     const input = { messageId, scheduledAt };
-    if ((await act(client, CreateReminderDocument, { input })) !== undefined) tell(scheduledAt);
+    if ((await act(client, CreateReminderDocument, { input })) !== undefined) confirmReminder(scheduledAt);
   };
   return (
     <TimesMenu
@@ -56,7 +56,7 @@ function RemindForm({ messageId }: Props) {
     const note = String(fields.get('note')).trim();
     if (!(await run({ input: { messageId, scheduledAt, ...(note !== '' && { note }) } }))) return;
     close();
-    tell(scheduledAt);
+    confirmReminder(scheduledAt);
   };
   return (
     <form className="form" onSubmit={submit}>

@@ -16,7 +16,7 @@ export function navigate(address: string, { replace = false }: { readonly replac
 }
 
 /**
- * Handles clicks on links within messages, which are no `Link` components. `Link` components handle their clicks themselves.
+ * Handles clicks on links within messages, which are not `Link` components. `Link` components handle their clicks themselves.
  */
 function followLink(event: globalThis.MouseEvent): void {
   const link = (event.target as Element | null)?.closest?.<HTMLAnchorElement>('a[href]') ?? null;

@@ -24,7 +24,7 @@ export function openLaterMenu(anchor: Element, later: Later): void {
   openPopup(anchor, <LaterMenu {...later} />);
 }
 
-const tell = (at: string): void => notify(`The message will be sent on ${momentOf(at)}.`);
+const confirmSchedule = (at: string): void => notify(`The message will be sent on ${momentOf(at)}.`);
 
 function LaterMenu(later: Later) {
   const client = useClient();
@@ -32,7 +32,7 @@ function LaterMenu(later: Later) {
     const input = { ...later.message, scheduledAt };
     if ((await act(client, ScheduleMessageDocument, { input })) === undefined) return;
     later.onDone();
-    tell(scheduledAt);
+    confirmSchedule(scheduledAt);
   };
   return (
     <TimesMenu
@@ -60,7 +60,7 @@ function LaterForm({ message, onDone }: Later) {
     if (!(await run({ input: { ...message, scheduledAt } }))) return;
     close();
     onDone();
-    tell(scheduledAt);
+    confirmSchedule(scheduledAt);
   };
   return (
     <form className="form" onSubmit={submit}>

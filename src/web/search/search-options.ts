@@ -72,8 +72,8 @@ function termsOfPlace(route: Route, data: SidebarQuery | null | undefined): stri
     return own && `channel:${quoted(own.channel.name)}${topic}`;
   }
   if (route.name !== 'direct') return undefined;
-  const everybody = data?.directConversations?.nodes.flatMap(({ participants }) => participants) ?? [];
-  const names = route.userIds.map((id) => everybody.find((person) => person.id === id)?.fullName);
+  const people = data?.directConversations?.nodes.flatMap(({ participants }) => participants) ?? [];
+  const names = route.userIds.map((id) => people.find((person) => person.id === id)?.fullName);
   if (names.includes(undefined)) return undefined;
   return `dm:${quoted(names.map((name = '') => inList(name)).join(', '))}`;
 }

@@ -17,7 +17,7 @@ import { ShownKey } from '../ui/shown-key.tsx';
 
 export const SCOPE_NAMES: Readonly<Record<ApiKeyScope, string>> = {
   READ: 'Read',
-  WRITE: 'Send and change',
+  WRITE: 'Send and edit',
   EVENTS: 'Receive events',
   ADMINISTRATION: 'Administration',
 };

@@ -119,7 +119,7 @@ function Enrollment({ hasPasskeys, onDone }: ProofProps) {
     const result = data?.confirmSecondFactor;
     if (result?.__typename !== 'ConfirmSecondFactorPayload') return;
     onDone();
-    // Only the first factor has new codes.
+    // Recovery codes are created only with the first factor.
     if (!hasPasskeys) setCodes(result.recoveryCodes ?? null);
     else {
       notify('The authenticator app was added.');

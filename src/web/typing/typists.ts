@@ -52,13 +52,13 @@ export function startTyping(client: Client): () => void {
       setTimeout(() => forget(key), 1000 * expirySeconds),
     );
   };
-  const unhear = onEvent((event) => {
+  const removeListener = onEvent((event) => {
     const change = changeIn(event);
     if (change?.isWriting === true) note(change.typist);
     else if (change !== undefined) forget(keyOf(change.typist));
   });
   return () => {
-    unhear();
+    removeListener();
     for (const key of [...timers.keys()]) forget(key);
   };
 }

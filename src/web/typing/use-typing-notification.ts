@@ -32,35 +32,35 @@ export function useTypingNotification(to: TypingTo | undefined): TypingNotifier 
   const client = useClient();
   const key = JSON.stringify(to);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `key` identifies `to`.
-  const telling = useMemo(() => {
+  const notifier = useMemo(() => {
     if (to === undefined) return NOBODY;
-    return newTelling(client, (operation) => {
+    return newNotifier(client, (operation) => {
       const isWilling = 'channelId' in to ? 'sendChannelTypingNotifications' : 'sendDirectTypingNotifications';
       if (client.readQuery(OwnDocument, {})?.data?.ownSettings?.[isWilling] !== true) return;
       void client.mutation(SetTypingDocument, { input: { to: targetOf(to), operation } }).toPromise();
     });
   }, [client, key]);
-  useEffect(() => telling.stop, [telling]);
-  return telling;
+  useEffect(() => notifier.stop, [notifier]);
+  return notifier;
 }
 
 /** Returns callbacks that send typing notifications while the viewer edits a message, to the users who can see the message. */
 export function useEditTypingNotification(messageId: string): TypingNotifier {
   const client = useClient();
-  const telling = useMemo(
+  const notifier = useMemo(
     () =>
-      newTelling(client, (operation) => {
+      newNotifier(client, (operation) => {
         void client.mutation(SetEditTypingDocument, { input: { messageId, operation } }).toPromise();
       }),
     [client, messageId],
   );
-  useEffect(() => telling.stop, [telling]);
-  return telling;
+  useEffect(() => notifier.stop, [notifier]);
+  return notifier;
 }
 
 const NOBODY: TypingNotifier = { wrote: () => undefined, stop: () => undefined };
 
-function newTelling(client: Client, say: (operation: 'START' | 'STOP') => void): TypingNotifier {
+function newNotifier(client: Client, say: (operation: 'START' | 'STOP') => void): TypingNotifier {
   let [isWriting, saidAt] = [false, 0];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked: ReturnType<typeof typingTimes> | undefined;

@@ -44,7 +44,9 @@ export const PasswordField = ({ hint, ...rest }: Omit<TextProps, 'label' | 'hint
   />
 );
 
-/** Returns the password in a form with a `PasswordField` as input of a mutation. */
+/**
+ * Returns the input `currentPassword` of a mutation from the data of a form with a `PasswordField`. Empty if none was entered.
+ */
 export function passwordIn(data: FormData): { readonly currentPassword?: string } {
   const currentPassword = String(data.get('password') ?? '');
   return currentPassword === '' ? {} : { currentPassword };

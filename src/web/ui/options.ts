@@ -2,7 +2,11 @@
 export const withCurrent = <T>(offered: readonly T[], current: T): readonly T[] =>
   offered.includes(current) ? offered : [...offered, current];
 
-/** Returns the options of a setting. If none has the current value, one for it is appended. @param nameOf Returns its name. */
+/**
+ * Returns the options of a setting. If no option has the current value, an option with this value is appended.
+ *
+ * @param nameOf Returns the name of the appended option.
+ */
 export const withCurrentOption = <T extends string>(
   options: readonly (readonly [value: T, name: string])[],
   current: T,

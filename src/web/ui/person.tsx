@@ -20,7 +20,7 @@ export function Avatar({ person, size = 36, url = person.avatarUrl }: AvatarProp
     return <img className="avatar" src={url} alt="" width={size} height={size} loading="lazy" decoding="async" />;
   }
   const style = { width: size, height: size, fontSize: size * 0.4, '--hue': hueOf(fullName) } as CSSProperties;
-  // The style sheet shows the initials, so that they are no text of the page.
+  // The style sheet renders the initials, so that they are not part of the text of the page.
   return (
     <span className="avatar avatar-initials" aria-hidden="true" data-initials={initialsOf(fullName)} style={style} />
   );

@@ -74,7 +74,8 @@ const MARGIN = 8;
 /**
  * Places a popup below an element, or above the element if there is more space.
  *
- * @param edge Edges of both that are aligned, if the popup then fits into the window: `end` for the right ones.
+ * @param edge The edges of popup and element that are aligned: the left ones (`start`) or the right ones (`end`). The popup is
+ *   moved if it would leave the window.
  */
 export function placeBeside(popup: HTMLElement, anchor: Element, edge: 'start' | 'end' = 'end'): void {
   const { top, bottom, left, right } = anchor.getBoundingClientRect();

@@ -93,7 +93,7 @@ function useList<T extends string>({ options, value, choose }: ControlProps<T>) 
   const shown = isOpen ? options.filter(([, text]) => isMatch(text, filter)) : [];
   const marked = Math.min(active, shown.length - 1);
   const chosen = options.findIndex(([one]) => one === value);
-  /** Called before the list is opened or closed, also by the browser. */
+  /** Called before the list is opened or closed, even if the browser does this by itself. */
   const onBeforeToggle = ({ newState }: { readonly newState: string }) => {
     setOpen(newState === 'open');
     setFilter('');
@@ -332,7 +332,7 @@ function indexByPrefix(options: readonly SelectOption<string>[], text: string, f
   return order.find((index) => folded(options[index]?.[1] ?? '').startsWith(prefix)) ?? -1;
 }
 
-/** Keeps a list below or above its button, also when either is moved or resized. @returns A function that stops this. */
+/** Keeps a list below or above its button when either is moved or resized. @returns A function that stops this. */
 function follow(popup: HTMLElement, button: HTMLElement): () => void {
   const put = () => {
     popup.style.setProperty('--select-width', `${button.offsetWidth}px`);

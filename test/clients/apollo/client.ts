@@ -3,13 +3,13 @@ import { SetContextLink } from '@apollo/client/link/context';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { type IntrospectionQuery, OperationTypeNode } from 'graphql';
 import { patientFetch } from '../patient-fetch.ts';
-import { type Place, resumingSocket } from '../socket.ts';
+import { type QueuePosition, resumingSocket } from '../socket.ts';
 
 /** Creates an Apollo Client with its cache. */
 export function apolloClient(
   url: string,
   authorization: () => string,
-  place: Place,
+  place: QueuePosition,
   schema: IntrospectionQuery,
 ): ApolloClient {
   const signedIn = new SetContextLink(() => ({ headers: { authorization: authorization() } }));

@@ -2,10 +2,10 @@ import type { ApolloCache, ApolloClient, StoreObject } from '@apollo/client';
 import { gql } from '@apollo/client';
 import type { Json } from '../../helpers/http.ts';
 import { EVENTS, FIRST_SCREEN } from '../documents.ts';
-import type { Place } from '../socket.ts';
+import type { QueuePosition } from '../socket.ts';
 
 /** Reads the first screen, and keeps the cache up to date. Does so again if the event queue is lost. */
-export async function live(client: ApolloClient, place: Place, variables: Json): Promise<void> {
+export async function live(client: ApolloClient, place: QueuePosition, variables: Json): Promise<void> {
   const { data } = await client.mutate<Json>({ mutation: gql(FIRST_SCREEN), variables });
   const { queueId } = Object.assign(place, data.registerEventQueue);
   client.subscribe<Json>({ query: gql(EVENTS), variables: { queueId } }).subscribe(({ data }) => {

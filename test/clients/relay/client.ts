@@ -1,13 +1,13 @@
 import relay from 'relay-runtime';
 import type { Json } from '../../helpers/http.ts';
 import { patientFetch } from '../patient-fetch.ts';
-import { type Place, resumingSocket } from '../socket.ts';
+import { type QueuePosition, resumingSocket } from '../socket.ts';
 
 /** Id of the store record for the `query` field in the payload of a registration. */
 const QUERY_ID = 'client:query';
 
 /** Creates a Relay environment. Queries can read data from the store that the `query` field of a registration returned. */
-export function relayEnvironment(url: string, authorization: () => string, place: Place) {
+export function relayEnvironment(url: string, authorization: () => string, place: QueuePosition) {
   const socket = resumingSocket(url, authorization, place);
   return new relay.Environment({
     store: new relay.Store(new relay.RecordSource()),

@@ -1,11 +1,11 @@
 import relay, { type Environment, type RecordProxy, type RecordSourceSelectorProxy as Store } from 'relay-runtime';
 import type { Json } from '../../helpers/http.ts';
 import { LISTS } from '../documents.ts';
-import type { Place } from '../socket.ts';
+import type { QueuePosition } from '../socket.ts';
 import { EVENTS, FIRST_SCREEN } from './artifacts.ts';
 
 /** Reads the first screen, and keeps the store up to date. Does so again if the event queue is lost. */
-export function live(environment: Environment, place: Place, variables: Json): void {
+export function live(environment: Environment, place: QueuePosition, variables: Json): void {
   const onCompleted = ({ registerEventQueue }: Json) => {
     const { queueId } = Object.assign(place, registerEventQueue);
     const onError = () => live(environment, place, variables);

@@ -3,13 +3,13 @@ import { cacheExchange, type UpdateResolver } from '@urql/exchange-graphcache';
 import type { IntrospectionQuery } from 'graphql';
 import type { Sink } from 'graphql-ws';
 import { patientFetch } from '../patient-fetch.ts';
-import { type Place, resumingSocket } from '../socket.ts';
+import { type QueuePosition, resumingSocket } from '../socket.ts';
 
 /** Creates an urql client with a normalized cache. */
 export function urqlClient(
   url: string,
   authorization: () => string,
-  place: Place,
+  place: QueuePosition,
   schema: IntrospectionQuery,
   apply: UpdateResolver,
 ): Client {

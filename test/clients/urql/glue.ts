@@ -2,10 +2,10 @@ import type { Client } from '@urql/core';
 import type { Cache, Entity } from '@urql/exchange-graphcache';
 import type { Json } from '../../helpers/http.ts';
 import { EVENTS, FIRST_SCREEN, LISTS } from '../documents.ts';
-import type { Place } from '../socket.ts';
+import type { QueuePosition } from '../socket.ts';
 
 /** Reads the first screen, and keeps the cache up to date. Does so again if the event queue is lost. */
-export async function live(client: Client, place: Place, variables: Json): Promise<void> {
+export async function live(client: Client, place: QueuePosition, variables: Json): Promise<void> {
   const { data } = await client.mutation<Json>(FIRST_SCREEN, variables).toPromise();
   const { queueId } = Object.assign(place, data.registerEventQueue);
   client.subscription(EVENTS, { queueId }).subscribe(({ error }) => error && live(client, place, variables));

@@ -326,7 +326,7 @@ interface FieldPlan {
 
 interface ObjectPlan {
   readonly fields: readonly FieldPlan[];
-  /** Results that were already computed, by object. A type occurs in many places of a result, but is computed only once. */
+  /** Results that were already computed, by object. A type occurs many times in a result, but is computed only once. */
   readonly known: Map<unknown, Introspected>;
 }
 

@@ -100,7 +100,7 @@ export function acrossRequests<K extends number | string, V>(
  *
  * @param read Reads the values of distinct keys, and returns a function that returns the value of a key.
  */
-export function forEverybody<K extends number | string, V>(
+export function forAllViewers<K extends number | string, V>(
   read: (db: SqlClient, organizationId: number, keys: readonly K[]) => Promise<(key: K) => V | Error>,
 ): (ctx: GraphQLContext) => KeyedLoader<K, V> {
   return acrossRequests<K, V>(async (wanted) => {

@@ -61,7 +61,8 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   },
   RATE_LIMIT_HIT: { description: 'A rate limit of requests or actions is reached.' },
   BAD_EVENT_QUEUE_ID: {
-    description: 'The event queue, or its position in the log, is lost. The client must register a new queue.',
+    description:
+      'The event queue, or the position in the log, is no longer valid. The client must register a new queue.',
   },
   EXPECTATION_MISMATCH: { description: 'The current value is not the one that the client expected.' },
   SYSTEM_GROUP_REQUIRED: { description: 'Only a role group can hold the permission.' },

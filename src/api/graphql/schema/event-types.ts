@@ -13,8 +13,8 @@ export interface EventSource<Body = unknown, Data = unknown> {
   readonly event: RenderedEvent & Body;
   readonly facts: Data;
   /**
-   * User who made the change. Null if the service, the operator of the server or a person who was not signed in made it, for new
-   * messages, and for events that an earlier version logged.
+   * User who made the change. Null if the service, the server's operator or a client that was not signed in made it. Also null
+   * for new messages, and for events that an earlier version logged.
    */
   readonly actorId: number | null;
   /** State of the reader for whom a result is computed. Absent unless the operation selects reader fields. */

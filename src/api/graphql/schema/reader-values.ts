@@ -10,7 +10,7 @@ export interface EventReader {
 
 /**
  * A source of values that differ between the recipients of an event, such as unread counts. The source holds the state of
- * readers in memory, so that no delivery reads the database, unless the state must be loaded.
+ * readers in memory, so that deliveries read the database only to load this state.
  */
 export interface ReaderSource<State> {
   /**

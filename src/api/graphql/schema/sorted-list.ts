@@ -5,7 +5,7 @@ import { Prisma } from '../../../generated/prisma/client.ts';
 import { type Keyset, nameKey, type RowKey, type SortColumn, type SortKey } from '../../../platform/db/keyset.ts';
 import { countRows, type ListedRows, readRowKeys } from '../../../platform/db/places.ts';
 import { readRows } from '../../../platform/db/rows.ts';
-import { forEverybody, type GraphQLContext } from '../loading/context.ts';
+import { forAllViewers, type GraphQLContext } from '../loading/context.ts';
 import {
   type Connection,
   type ConnectionArguments,
@@ -20,7 +20,7 @@ import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
 
 /** Loads the keys by which names are sorted. The keys are compared as bytes of UTF-8. */
-const nameKeys = forEverybody<string, Buffer>(async (db, _organizationId, names) => {
+const nameKeys = forAllViewers<string, Buffer>(async (db, _organizationId, names) => {
   const rows = await readRows<{ name: string; key: string }>(
     db,
     Prisma.sql`SELECT name, ${nameKey(Prisma.sql`name`)} AS key FROM unnest(${[...names]}::text[]) AS n(name)`,
