@@ -182,8 +182,12 @@ async function optionsOf(box: Locator): Promise<Locator> {
   return box.page().locator(`[id="${list}"]`).getByRole('option');
 }
 
-/** Chooses an option of a select box. */
+/** Chooses an option of a select box, which is a native one if the main pointer is a finger. */
 export async function chooseOption(box: Locator, name: string): Promise<void> {
+  if ((await box.evaluate(({ tagName }) => tagName)) === 'SELECT') {
+    await box.selectOption({ label: name });
+    return;
+  }
   await (await optionsOf(box)).and(box.page().getByRole('option', { name, exact: true })).click();
 }
 
