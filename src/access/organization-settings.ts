@@ -185,7 +185,7 @@ export const ORGANIZATION_SETTINGS = {
   welcome_message_custom_text: text(
     '',
     8000,
-    'Text of the direct message to users who join by an invitation or sign up, in Markdown; empty for no message',
+    'Text of the direct message to users who join by an invitation, a sign-up or single sign-on, in Markdown; empty for no message',
   ),
   message_content_allowed_in_email_notifications: flag(
     true,

@@ -145,6 +145,6 @@ export function respond(
   content: Html,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const body = page(title, html`<main><div class="card">${content}</div></main>`);
+  const body = page(title, html`<main class="one-form"><div class="card">${content}</div></main>`);
   return new Response(body, { status, headers: { ...pageHeaders({ hasForm: true, hasSecret: true }), ...headers } });
 }

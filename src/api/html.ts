@@ -103,10 +103,20 @@ input {
 }
 input::placeholder { color: var(--soft); opacity: 1; }
 input:focus-visible, summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-.fields button {
+.fields button, a.button {
   min-height: 2.5rem; padding: 0 1.25rem; font: inherit; font-weight: 600; color: var(--on-accent); background: var(--accent);
   border: 0; border-radius: 6px; cursor: pointer;
 }
+a.button {
+  display: block; padding: 0.45rem 1rem; margin: 0 0 0.75rem; text-align: center; text-decoration: none; color: var(--text);
+  background: var(--code); border: 1px solid var(--soft);
+}
+.one-form { max-width: 28rem; padding-top: clamp(1.25rem, 10vh, 6rem); }
+.one-form h1 { font-size: 1.5rem; }
+.one-form .fields { grid-template-columns: minmax(0, 1fr); }
+.one-form .fields > p { margin: 0; }
+.one-form a:not(.button) { display: inline-block; padding: 0.25rem 0; }
+.one-form [role="alert"] { padding: 0.6rem 0.8rem; border: 1px solid currentColor; border-radius: 6px; }
 .pages { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; list-style: none; padding: 0; margin: 0 0 1rem; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: 0.35rem 0; }
 details { margin: 0 0 0.75rem; }

@@ -161,11 +161,14 @@ describe('sign-in', () => {
     const none = await new Browser(at).signIn(personAt({ email }));
     expect(outcome(none)).toEqual([403, expect.stringContaining(`has the address ${email}`)]);
     await connected(at, { slug: 'creating', domains: ['New.example'], createsAccounts: true });
+    await at.owner.ok('PATCH', '/realm', { welcome_message_custom_text: 'Ahoy' });
     const events = await at.owner.receiving({ event_types: ['realm_user'] });
     const browser = new Browser(at);
     await browser.signIn(personAt({ email, name: 'Ann Lee' }), { slug: 'creating' });
     const viewer = await browser.viewer();
     expect(viewer).toMatchObject({ email, fullName: 'Ann Lee', role: 'MEMBER' });
+    const { organizationId } = await service.app.db.user.findFirstOrThrow({ where: { email } });
+    expect(await service.app.db.message.count({ where: { organizationId, content: 'Ahoy' } })).toBe(1);
     expect(await events()).toMatchObject([{ op: 'add', person: { email, full_name: 'Ann Lee' } }]);
     const elsewhere = await new Browser(at).signIn(personAt({ email: 'x@old.example' }), { slug: 'creating' });
     expect(outcome(elsewhere)).toEqual([403, 'You cannot sign in with an address of old.example.']);
@@ -178,6 +181,102 @@ describe('sign-in', () => {
     await at.owner.mutate('updateOrganization', { emailsRestrictedToDomains: true }, 'organization { id }');
     const restricted = await new Browser(at).signIn(personAt({ email: 'y@new.example' }), { slug: 'creating' });
     expect(outcome(restricted)).toEqual([400, "Email 'y@new.example' not allowed in this organization"]);
+  });
+
+  describe('of a person who is invited', () => {
+    /** Invites people with the address, or by a reusable link without one. @returns The token of the link. */
+    async function invited({ owner }: Place, email?: string, terms: Parameters = {}): Promise<string> {
+      if (email === undefined) {
+        const { invite_link } = await owner.ok('POST', '/invites/multiuse', terms);
+        return new URL(invite_link).pathname.split('/').at(-1) ?? '';
+      }
+      await owner.ok('POST', '/invites', { invitee_emails: email, stream_ids: [], ...terms });
+      const { body } = await service.app.db.outgoingMail.findFirstOrThrow({
+        where: { recipient: email },
+        orderBy: { id: 'desc' },
+      });
+      return /\/join\/(\S+)/.exec(body)?.[1] ?? '';
+    }
+
+    const openTo = async ({ owner }: Place) => (await owner.ok('GET', '/invites')).invites;
+
+    test('creates the account with role, channels and text of the invitation, and uses it up', async () => {
+      const at = await place();
+      await connected(at, { groupsClaim: 'groups' });
+      const { channel } = await at.owner.mutate('createChannel', { name: 'Pier' }, 'channel { databaseId }');
+      const id: number = channel.databaseId;
+      const email = `invited${made}@new.example`;
+      const terms = { invite_as: 600, stream_ids: [id], welcome_message_custom_text: 'Welcome aboard' };
+      const token = await invited(at, email, terms);
+      const browser = new Browser(at);
+      const page = await browser.open(`${originOf(at.owner)}/join/${token}`);
+      expect(page.text).toContain(`href="${pathOf('company')}?invitation=${token}"`);
+      await browser.signIn(personAt({ email: email.toUpperCase(), name: 'Ina Lee' }), {
+        query: `?invitation=${token}`,
+      });
+      expect(await browser.viewer()).toMatchObject({ fullName: 'Ina Lee', role: 'GUEST' });
+      const user = await service.app.db.user.findFirstOrThrow({
+        where: { email: { equals: email, mode: 'insensitive' } },
+      });
+      const subscribed = await service.app.db.subscription.findMany({
+        where: { userId: user.id },
+        select: { channelId: true },
+      });
+      expect(subscribed).toEqual([{ channelId: id }]);
+      expect(
+        await service.app.db.message.count({
+          where: { organizationId: user.organizationId, content: 'Welcome aboard' },
+        }),
+      ).toBe(1);
+      expect(await openTo(at)).toEqual([]);
+      const used = await new Browser(at).open(`${originOf(at.owner)}${pathOf('company')}?invitation=${token}`);
+      expect(outcome(used)).toEqual([400, expect.stringContaining('already used')]);
+    });
+
+    test('needs no link for the invited address, and ignores invitations that cannot be used', async () => {
+      const at = await place();
+      await connected(at);
+      const email = `direct${made}@new.example`;
+      const subject = personAt({ email });
+      await invited(at, email, { invite_expires_in_minutes: 1 });
+      clock += 2 * MINUTE;
+      const expired = await new Browser(at).signIn(subject);
+      expect(outcome(expired)).toEqual([403, expect.stringContaining('Ask an administrator to invite you')]);
+      await invited(at, email, { invite_as: 600 });
+      const browser = new Browser(at);
+      await browser.signIn(subject);
+      expect(await browser.viewer()).toMatchObject({ role: 'GUEST' });
+    });
+
+    test('is refused with the invitation of another address, and with an address that is not verified', async () => {
+      const at = await place();
+      await connected(at);
+      const email = `named${made}@new.example`;
+      const query = `?invitation=${await invited(at, email)}`;
+      const other = await new Browser(at).signIn(personAt({ email: `other${made}@new.example` }), { query });
+      expect(outcome(other)).toEqual([400, expect.stringContaining(`This invitation is for ${email}`)]);
+      const unverified = await new Browser(at).signIn(personAt({ email, email_verified: false }), { query });
+      expect(outcome(unverified)).toEqual([403, expect.stringContaining('has not verified your email address')]);
+      expect(await openTo(at)).toHaveLength(1);
+    });
+
+    test('works with a reusable link, until it is revoked', async () => {
+      const at = await place();
+      await connected(at);
+      const query = `?invitation=${await invited(at, undefined, { invite_as: 600 })}`;
+      const browser = new Browser(at);
+      await browser.signIn(personAt({ email: `link${made}@new.example` }), { query });
+      expect(await browser.viewer()).toMatchObject({ role: 'GUEST' });
+      const late = new Browser(at);
+      const url = await provider.signIn(
+        await late.begin('company', query),
+        personAt({ email: `late${made}@new.example` }),
+      );
+      const [{ id }] = await openTo(at);
+      await at.owner.ok('DELETE', `/invites/multiuse/${id}`);
+      expect(outcome(await late.back(url))).toEqual([400, expect.stringContaining('was revoked')]);
+      expect(await late.viewer()).toBeUndefined();
+    });
   });
 
   test('gives and takes the roles and groups of the groups claim', async () => {

@@ -1,11 +1,13 @@
 import type { Locator, Page } from 'playwright-core';
-import { type Chatter, message, sidebarOf } from './web.ts';
+import { PNG } from './pictures.ts';
+import { type Chatter, chooseOption, message, sidebarOf } from './web.ts';
 
 /** Text of another user's message on which the tests act. It was edited and has a reaction. */
 const SUBJECT = 'Look at this one';
 /** Text of a message of the viewer. */
 const OWN = 'I will look into it';
 const GROUP = 'lookouts';
+const BOT = 'Tide clock';
 
 /** A function that shows a view, menu or dialog, starting at any page, and resolves with the shown element. */
 type Show = (page: Page) => Promise<Locator>;
@@ -56,6 +58,9 @@ const ADDRESSES = {
 export type View = keyof typeof ADDRESSES;
 
 export const VIEWS = Object.keys(ADDRESSES) as View[];
+
+/** Returns whether a view is for joining, signing in, or administering the organization. */
+const administers = (view: View): boolean => /^\/(settings|people)\//.test(ADDRESSES[view]);
 
 const dialog = (page: Page): Locator => page.getByRole('dialog').last();
 const press = (within: Page | Locator, name: string | RegExp) => within.getByRole('button', { name }).first().click();
@@ -223,6 +228,36 @@ const viewMenu: Show = async (page) => {
   return page.getByRole('menu', { name: 'Starred' });
 };
 
+/** Shows the fields for a value of a setting that is not offered. */
+const otherValue: Show = async (page) => {
+  await chooseOption(page.getByRole('combobox', { name: 'Time limit for edits' }), 'Other…');
+  return page.getByRole('spinbutton', { name: 'Time limit for edits, in minutes' });
+};
+
+const holders: Show = async (page) => {
+  const name = 'Create public channels';
+  await chooseOption(page.getByRole('combobox', { name, exact: true }), 'Specific users and groups…');
+  await page.getByRole('combobox', { name: `${name}: users and groups` }).fill('Mo');
+  const found = page.getByRole('option', { name: 'Mona Lindqvist' });
+  await found.waitFor();
+  return found;
+};
+
+const noSetting: Show = async (page) => {
+  await page.getByRole('searchbox', { name: 'Find a setting' }).fill('nothing of the kind');
+  const note = page.getByText('No settings found.');
+  await note.waitFor();
+  return note;
+};
+
+/** Shows the details of the newest entry of the audit log about an invitation. */
+const auditEntry: Show = async (page) => {
+  const entry = page.getByRole('list', { name: 'Entries' }).getByRole('listitem').filter({ hasText: 'an invitation' });
+  await entry.first().locator('summary').click();
+  await entry.first().getByText('reusable link').waitFor();
+  return entry.first();
+};
+
 /** Every main dialog and menu, with the view that it is opened from. */
 const OPENED = {
   'person card': ['people', opening('Mona Lindqvist')],
@@ -271,8 +306,39 @@ const OPENED = {
   'change of a search': ['search results', opening('Change')],
   'keeping a search': ['search results', opening('Save search to sidebar')],
   'jump dialog': ['inbox', finding('Control+k', 'we', 'website')],
+  'new invitation link': ['invitations', opening('Invite people', 'By link')],
+  'password and second factor of a person': ['administration of people', opensMenu('Manage Mona Lindqvist')],
+  'sessions of a person': ['administration of people', ofMenu(opensMenu('Manage Mona Lindqvist'), 'Sessions…')],
+  'identities of a person': [
+    'administration of people',
+    ofMenu(opensMenu('Manage Mona Lindqvist'), 'Linked identities…'),
+  ],
+  'reset of a second factor': [
+    'administration of people',
+    ofMenu(opensMenu('Manage Mona Lindqvist'), 'Reset second factor…'),
+  ],
   'new bot': ['bots', opening('Create bot')],
+  bot: ['bots', ofMenu(opensMenu(`Manage ${BOT}`), 'Edit…')],
+  'new key of a bot': ['bots', ofMenu(opensMenu(`Manage ${BOT}`), 'New API key…')],
+  'deactivation of a bot': ['bots', ofMenu(opensMenu(`Manage ${BOT}`), 'Deactivate…')],
+  'deactivation of an emoji': ['custom emoji', opening('Deactivate lighthouse')],
   'new profile field': ['profile fields', opening('Add a field')],
+  'profile field': ['profile fields', opening(/^Edit /)],
+  'deletion of a profile field': ['profile fields', opening(/^Delete /)],
+  'removal of a domain': ['domains', opening('Remove harbour.example')],
+  'channel folder': ['channel folders', opening(/^Edit /)],
+  'identity provider': ['single sign-on', opening('Edit Sign in with Harbour')],
+  'deletion of an identity provider': ['single sign-on', opening('Delete Sign in with Harbour')],
+  'new API key': ['API keys', opening('Create a key')],
+  'name of an API key': ['API keys', opening('Rename Backup')],
+  'revocation of an API key': ['API keys', opening('Revoke Backup')],
+  'replacement of the API key': ['API keys', opening('Replace the default key')],
+  'new authenticator app': ['account', opening('Add an authenticator app')],
+  'authenticator app': ['account', opening('Add an authenticator app', 'Continue')],
+  'setting with another value': ['organization settings', otherValue],
+  'holders of a permission': ['organization permissions', holders],
+  'search for a setting': ['organization permissions', noSetting],
+  'entry of the audit log': ['audit log', auditEntry],
   'members of a channel': ['channel', members],
   'keyboard help': ['inbox', keyboardHelp],
   sidebar: ['inbox', sidebar],
@@ -283,6 +349,12 @@ const OPENED = {
 export type Opened = keyof typeof OPENED;
 
 export const DIALOGS = Object.keys(OPENED) as Opened[];
+
+/** Views for joining, signing in and administering the organization, and the dialogs that are opened from them. */
+export const ADMINISTRATION: readonly (View | Opened)[] = [
+  ...VIEWS.filter(administers),
+  ...DIALOGS.filter((name) => administers(OPENED[name][0])),
+];
 
 /** Creates content for every view. @param other The author of the message to act on. */
 export async function fillPlaces({ person }: Pick<Chatter, 'person'>, other: Chatter['person']): Promise<void> {
@@ -302,10 +374,28 @@ export async function fillPlaces({ person }: Pick<Chatter, 'person'>, other: Cha
   await person.ok('POST', '/scheduled_messages', { ...to, to: website, content: 'See you **next year**', ...later });
   await person.ok('POST', '/reminders', { message_id: id, ...later, note: 'Really look' });
   await person.ok('POST', '/invites/multiuse');
+  await fillAdministration(person);
   await person.ok('POST', '/saved_snippets', { title: 'Thanks', content: 'Thank you for **looking**' });
   await person.ok('POST', '/drafts', {
     drafts: [{ type: 'stream', to: [website], topic: 'plans', content: 'Not yet' }],
   });
+}
+
+/** Creates content for the views of the administration. */
+async function fillAdministration(person: Chatter['person']): Promise<void> {
+  await person.ok('POST', '/bots', { full_name: BOT, short_name: 'tides' });
+  await person.ok('POST', '/realm/emoji/lighthouse', { file: PNG });
+  await person.ok('POST', '/realm/domains', { domain: 'harbour.example', allow_subdomains: true });
+  await person.mutate('createApiKey', { name: 'Backup', scopes: ['READ', 'EVENTS'] }, 'apiKey { id }');
+  await person.mutate(
+    'createIdentityProvider',
+    {
+      ...{ slug: 'harbour', name: 'Sign in with Harbour', issuer: 'https://id.harbour.example' },
+      ...{ clientId: 'chat', clientSecret: 'a secret', groupsClaim: 'groups' },
+      groupRules: [{ value: 'leads', role: 'MODERATOR', userGroupIds: [] }],
+    },
+    'identityProvider { id }',
+  );
 }
 
 /** Shows a view, or a dialog on its view. @returns The shown element. */

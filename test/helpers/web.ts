@@ -98,12 +98,17 @@ export class DemoChat implements AsyncDisposable {
     return { page, person: this.person(role), problems, [Symbol.asyncDispose]: () => context.close() };
   }
 
-  /** Opens a new browser context in which no user is signed in. */
-  async openStranger(): Promise<{ readonly page: Page; close(): Promise<void> }> {
+  /**
+   * Opens a new browser context in which no user is signed in.
+   *
+   * @returns `problems` are like those of `Chatter`. All organizations of the service belong to it.
+   */
+  async openStranger(): Promise<{ readonly page: Page; readonly problems: string[]; close(): Promise<void> }> {
     const context = await this.#runs.browser.newContext(CONTEXT);
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    return { page, close: () => context.close() };
+    const problems = problemsOf(page, `http://([\\w-]+\\.localhost|127\\.0\\.0\\.1):${this.server.port}`);
+    return { page, problems, close: () => context.close() };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -150,7 +155,8 @@ export function demoChat(
 /** Returns a name that is unique even if a test creates several such objects in an organization. */
 export const newName = (word: string): string => `${word} ${randomUUID().slice(0, 8)}`;
 
-function problemsOf(page: Page, url: string): string[] {
+/** @param origins Pattern of the origins of the service. */
+function problemsOf(page: Page, origins: string): string[] {
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
@@ -158,7 +164,7 @@ function problemsOf(page: Page, url: string): string[] {
   });
   page.on('response', (reply) => reply.status() >= 400 && problems.push(`${reply.status()} ${reply.url()}`));
   page.on('request', (request) => {
-    if (!new RegExp(`^(${url}/|data:|blob:)`).test(request.url())) problems.push(`asked ${request.url()}`);
+    if (!new RegExp(`^(${origins}/|data:|blob:)`).test(request.url())) problems.push(`asked ${request.url()}`);
   });
   return problems;
 }
@@ -176,8 +182,12 @@ async function optionsOf(box: Locator): Promise<Locator> {
   return box.page().locator(`[id="${list}"]`).getByRole('option');
 }
 
-/** Chooses an option of a select box. */
+/** Chooses an option of a select box, which is a native one if the main pointer is a finger. */
 export async function chooseOption(box: Locator, name: string): Promise<void> {
+  if ((await box.evaluate(({ tagName }) => tagName)) === 'SELECT') {
+    await box.selectOption({ label: name });
+    return;
+  }
   await (await optionsOf(box)).and(box.page().getByRole('option', { name, exact: true })).click();
 }
 

@@ -1,8 +1,9 @@
+import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { demoChat } from '../helpers/web.ts';
-import { DIALOGS, fillPlaces, show, VIEWS } from '../helpers/web-places.ts';
+import { ADMINISTRATION, DIALOGS, fillPlaces, show, VIEWS } from '../helpers/web-places.ts';
 
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 390, height: 844 };
@@ -30,7 +31,27 @@ describe.runIf(hasChromium)(`accessibility of the chat${CHROMIUM_NOTE}`, { timeo
     },
   );
 
-  test('the sign-in page has no serious fault and makes no request to another host', async () => {
+  test('every control of the settings and their dialogs is a stop of the Tab key that shows its focus', async () => {
+    await using iris = await chat.enter('owner', LOOKS[0][1]);
+    const { page, problems } = iris;
+    const faults: Record<string, readonly string[]> = {};
+    for (const name of ADMINISTRATION) {
+      await show(iris, name);
+      // The items of a menu are chosen with arrows.
+      if ((await page.getByRole('menu').count()) === 0) faults[name] = await missedByTab(page);
+      const opened = page.locator('dialog[open], .popup');
+      const before = await opened.count();
+      if (before === 0) continue;
+      // Escape closes the topmost one, and its opener has the focus again.
+      await page.keyboard.press('Escape');
+      await expect.poll(() => opened.count(), { message: name }).toBeLessThan(before);
+      await expect.poll(() => page.evaluate(() => document.activeElement?.tagName), { message: name }).not.toBe('BODY');
+    }
+    expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  test('the sign-in page and the one of forgotten passwords have no serious fault and make no request to another host', async () => {
     for (const [name, look] of LOOKS) {
       await using iris = await chat.enter('owner', look);
       const { page, problems } = iris;
@@ -38,6 +59,10 @@ describe.runIf(hasChromium)(`accessibility of the chat${CHROMIUM_NOTE}`, { timeo
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       expect(await faultsOf(page), name).toEqual([]);
+      await page.getByRole('button', { name: 'Forgot password?' }).click();
+      await page.getByRole('heading', { name: 'Forgot password' }).waitFor();
+      expect(await faultsOf(page), name).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBe(look.viewport.width);
       expect(
         problems.filter((problem) => problem.startsWith('asked')),
         name,
@@ -45,3 +70,52 @@ describe.runIf(hasChromium)(`accessibility of the chat${CHROMIUM_NOTE}`, { timeo
     }
   });
 });
+
+/**
+ * Presses Tab until all controls of the open dialog or, without one, of the view had the focus.
+ *
+ * @returns Controls without focus or without a visible outline, and elements that look like controls but are none.
+ */
+async function missedByTab(page: Page): Promise<string[]> {
+  const count = await page.evaluate(() => {
+    const root = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.querySelector('main');
+    const controls = 'a[href], button, input, select, textarea, summary, [tabindex]';
+    const isShown = (element: Element) => element.checkVisibility({ visibilityProperty: true });
+    const all = [...(root?.querySelectorAll<HTMLElement>(controls) ?? [])].filter(
+      (element) => isShown(element) && element.tabIndex >= 0 && !element.matches(':disabled'),
+    );
+    const looks = [...(root?.querySelectorAll('*') ?? [])].filter(
+      (element) =>
+        isShown(element) &&
+        getComputedStyle(element).cursor === 'pointer' &&
+        element.closest(`${controls}, label, [role=option]`) === null,
+    );
+    const heading = root?.querySelector<HTMLElement>('h1, h2');
+    if (heading) {
+      heading.tabIndex = -1;
+      heading.focus();
+    }
+    const faults = looks.map((element) => `no control: ${element.outerHTML.slice(0, 120)}`);
+    Object.assign(window, { tabbed: { waiting: new Set(all), faults } });
+    return all.length;
+  });
+  for (let i = 0; i < count + 10; i += 1) {
+    await page.keyboard.press('Tab');
+    const left = await page.evaluate(() => {
+      const { tabbed } = window as unknown as { tabbed: { waiting: Set<Element>; faults: string[] } };
+      const { activeElement } = document;
+      if (activeElement !== null && tabbed.waiting.delete(activeElement)) {
+        const { outlineStyle, outlineWidth } = getComputedStyle(activeElement);
+        if (outlineStyle === 'none' || outlineWidth === '0px') {
+          tabbed.faults.push(`no outline: ${activeElement.outerHTML.slice(0, 120)}`);
+        }
+      }
+      return tabbed.waiting.size;
+    });
+    if (left === 0) break;
+  }
+  return page.evaluate(() => {
+    const { tabbed } = window as unknown as { tabbed: { waiting: Set<Element>; faults: string[] } };
+    return [...tabbed.faults, ...[...tabbed.waiting].map((one) => `not reached: ${one.outerHTML.slice(0, 120)}`)];
+  });
+}

@@ -25,8 +25,8 @@ describe.runIf(hasChromium)(`the audit log in the chat${CHROMIUM_NOTE}`, () => {
     await newest.locator('summary').focus();
     await page.keyboard.press('Enter');
     await newest.getByText('role', { exact: true }).waitFor();
-    await newest.locator('del', { hasText: '400' }).waitFor();
-    await newest.locator('ins', { hasText: '300' }).waitFor();
+    await newest.locator('del', { hasText: 'Member' }).waitFor();
+    await newest.locator('ins', { hasText: 'Moderator' }).waitFor();
 
     const people = page.getByRole('combobox', { name: 'People' });
     await people.fill('Mona');

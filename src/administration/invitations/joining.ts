@@ -24,7 +24,7 @@ import { settleMemberships, subjectOf } from '../user-groups/access.ts';
 import { groupMembersAdded } from '../user-groups/events.ts';
 import { membersChanged, writeMembers } from '../user-groups/members.ts';
 import { introduceUser } from '../users/service.ts';
-import { queueWelcomeMail } from '../welcome-mail.ts';
+import { welcomeUser } from '../welcome-mail.ts';
 import { emitChanged } from './events.ts';
 import { mailInvitation } from './mail.ts';
 import { closeInvitations, holdersOf, insertInvitations, invitationCreated, requireEmailsLeft } from './service.ts';
@@ -73,7 +73,15 @@ export async function findInvitation(
       { parameter: TOKEN },
     );
   }
-  const { inviter, ...invitation } = found;
+  return usable({ app, organization }, db, found);
+}
+
+/** Checks that an invitation can be used. @throws ConflictError if not. */
+async function usable(
+  { app, organization }: { readonly app: RequestCtx['app']; readonly organization: Organization },
+  db: Tx,
+  { inviter, ...invitation }: Invitation & { readonly inviter: User },
+): Promise<OpenInvitation> {
   const objection = objectionTo(invitation, app.now());
   if (objection !== undefined) throw new ConflictError(objection, { parameter: TOKEN });
   await requireInviter(await inviterOf(db, { inviter, organization, now: app.now() }), invitation);
@@ -254,11 +262,53 @@ export async function acceptInvitation(
   return user;
 }
 
+/**
+ * Finds the invitation with which a person joins whose address an identity provider has verified: the one that the person has
+ * opened, else the newest open one to the address.
+ *
+ * @param token Token of the invitation that the person has opened. Undefined: none.
+ * @returns Undefined if no token is given, and no invitation to the address can be used.
+ * @throws The errors of `findInvitation` for the token.
+ * @throws ForbiddenError if the invitation of the token is for another address.
+ */
+export async function invitationOf(
+  tx: Tx,
+  place: { readonly app: RequestCtx['app']; readonly organization: Organization },
+  email: string,
+  token: string | undefined,
+): Promise<OpenInvitation | undefined> {
+  if (token !== undefined) {
+    const found = await findInvitation(place, tx, token);
+    const { email: invited } = found.invitation;
+    if (invited !== null && invited.toLowerCase() !== email.toLowerCase()) {
+      throw new ForbiddenError(`This invitation is for ${invited}, but you signed in with the address ${email}.`);
+    }
+    return found;
+  }
+  const rows = await tx.$queryRaw<{ id: number }[]>`
+    SELECT id FROM invitation
+    WHERE realm_id = ${place.organization.id} AND closed_at IS NULL AND lower(email) = lower(${email})
+    ORDER BY id DESC`;
+  for (const { id } of rows) {
+    const organizationId = place.organization.id;
+    const where = { organizationId_id: { organizationId, id } };
+    const found = await tx.invitation.findUniqueOrThrow({ where, include: { inviter: true } });
+    const open = await usable(place, tx, found).catch(nothingIfConflict);
+    if (open !== undefined) return open;
+  }
+  return undefined;
+}
+
+/** Returns undefined for the error of an invitation that cannot be used. @throws Any other error. */
+function nothingIfConflict(error: unknown): undefined {
+  if (!(error instanceof ConflictError)) throw error;
+}
+
 /** Creates the user. The transaction must hold the lock of the organization's row. */
-async function join(
+export async function join(
   tx: Tx,
   emit: Emit,
-  { app, work }: Pick<RequestCtx, 'app' | 'work'>,
+  { app, work }: Pick<Scope, 'app' | 'work'>,
   { invitation, inviter, organization }: OpenInvitation,
   row: Awaited<ReturnType<typeof checkNewUser>>,
 ): Promise<User> {
@@ -289,9 +339,7 @@ async function join(
     const content = `@_**${user.fullName}|${user.id}** accepted your invitation and joined.`;
     await notify(tx, emit, place, { userIds: [inviter.id] }, content);
   }
-  const welcome = invitation.welcomeText ?? organizationSetting(organization, 'welcome_message_custom_text');
-  if (welcome.trim() !== '') await notify(tx, emit, place, { userIds: [user.id] }, welcome);
-  await queueWelcomeMail(tx, place, user);
+  await welcomeUser(tx, emit, place, user, invitation.welcomeText ?? undefined);
   return user;
 }
 

@@ -15,6 +15,7 @@ import {
 import { html } from '../../api/html.ts';
 import type { Web } from '../../api/rest/router.ts';
 import type { ChatError } from '../../platform/errors.ts';
+import { type ExternalMethod, externalMethods } from '../identity-providers.ts';
 import { acceptInvitation, findInvitation, type OpenInvitation, requestInvitation } from './joining.ts';
 import { JOIN_PATH } from './mail.ts';
 
@@ -28,13 +29,17 @@ const REFUSED = 'You cannot join with this link';
 export function addInvitationPage(web: Web, app: App): void {
   web.get(`${JOIN_PATH}:token`, ({ req, env: { incoming } }) => {
     const token = req.param('token');
-    return shown(TITLE, REFUSED, async () => form(token, await open(await requestOf(app, incoming), token)));
+    return shown(TITLE, REFUSED, async () => {
+      const request = await requestOf(app, incoming);
+      return form(token, await open(request, token), await providersOf(request));
+    });
   });
   web.post(`${JOIN_PATH}:token`, ({ req, env: { incoming, outgoing } }) => {
     const token = req.param('token');
     return shown(TITLE, REFUSED, async () => {
       const { request, fields } = await readSentForm(app, incoming);
       const found = await open(request, token);
+      const providers = await providersOf(request);
       const [name = '', email = ''] = ['name', 'email'].map((field) => fields.get(field));
       return orForm(
         async () => {
@@ -51,13 +56,15 @@ export function addInvitationPage(web: Web, app: App): void {
           const user = await acceptInvitation(request, given, browserOf(incoming, outgoing));
           return found.invitation.email === null ? created(found, user.email) : toChat();
         },
-        (error) => form(token, found, { name, email, error }),
+        (error) => form(token, found, providers, { name, email, error }),
       );
     });
   });
 }
 
 const open = (request: RequestCtx, token: string) => findInvitation(request, request.work.db, token);
+
+const providersOf = ({ work, organization }: RequestCtx) => externalMethods(work.db, organization);
 
 /** Values that a person has entered, with the error that one of them caused. */
 interface Entered {
@@ -66,7 +73,12 @@ interface Entered {
   readonly error?: ChatError;
 }
 
-function form(token: string, found: OpenInvitation, { name, email, error }: Entered = {}): Response {
+function form(
+  token: string,
+  found: OpenInvitation,
+  providers: readonly ExternalMethod[],
+  { name, email, error }: Entered = {},
+): Response {
   const { invitation, organization, inviter, needs } = found;
   return respond(
     TITLE,
@@ -81,9 +93,22 @@ ${needs === 'address' ? undefined : accountFields(name)}
 <button type="submit">${needs === 'address' ? 'Continue' : 'Join'}</button>
 </div>
 </form>
+${signInLinks(providers, token)}
 <p class="soft">Do you already have an account? <a href="/">Sign in</a></p>`,
   );
 }
+
+/** Returns links with which a person joins through an identity provider, without a password. */
+const signInLinks = (providers: readonly ExternalMethod[], token: string) =>
+  providers.length === 0
+    ? undefined
+    : html`<section aria-label="Single sign-on">
+<p class="soft">Or join without a password:</p>
+${providers.map(
+  ({ displayName, loginUrl }) =>
+    html`<a class="button" href="${loginUrl}?${new URLSearchParams({ invitation: token }).toString()}"><bdi>${displayName}</bdi></a>`,
+)}
+</section>`;
 
 const addressOf = (email: string | null) =>
   email === null

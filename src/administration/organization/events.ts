@@ -11,6 +11,12 @@ interface UpdatePayload {
   readonly realm_id?: number;
 }
 
+/** Fields that are derived from other fields, for old clients. The audit log does not repeat them. */
+const DERIVED: ReadonlySet<string> = new Set([
+  ...['rendered_description', 'mandatory_topics', 'allow_edit_history', 'wildcard_mention_policy'],
+  ...['create_public_stream_policy', 'create_private_stream_policy', 'create_web_public_stream_policy'],
+]);
+
 /**
  * Event with the changed values of the organization, by their field names in the response of `POST /register`, without the
  * prefix `realm_`. Recipients: all users of the organization.
@@ -25,9 +31,9 @@ export const organizationUpdated = defineEvent(
     realm_id,
   }),
   {
-    audit: (id, { rendered_description: _, ...data }, before) => ({
+    audit: (id, data, before) => ({
       ...{ action: 'organization_changed', objectType: 'organization', objectId: id },
-      changes: auditChanges(before, data),
+      changes: auditChanges(before, Object.fromEntries(Object.entries(data).filter(([name]) => !DERIVED.has(name)))),
     }),
     render: ({ data }) => ({ type: 'realm', op: 'update_dict', data, property: 'default' }),
     facts: ({ realm_id, data }): { readonly known: ProjectedOrganization | null } => ({

@@ -7,7 +7,6 @@ import type { Browser } from '../../api/cookies.ts';
 import { requireOwnPage } from '../../api/cross-site.ts';
 import { transact } from '../../events/log.ts';
 import type { Organization, SignUp, User } from '../../generated/prisma/client.ts';
-import { notify } from '../../messages/sending/notices.ts';
 import { lockOrganization } from '../../people/locks.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -25,7 +24,7 @@ import { isAwaitingOwner } from '../organization/awaiting-owner.ts';
 import { invitationsPerDayOf } from '../organization-limits.ts';
 import { beginFirstSession } from '../sessions/service.ts';
 import { introduceUser } from '../users/service.ts';
-import { queueWelcomeMail } from '../welcome-mail.ts';
+import { welcomeUser } from '../welcome-mail.ts';
 import { countSignUpEmails, insertSignUpLink } from './links.ts';
 
 /** Name of the parameter that contains the token of a link. */
@@ -209,10 +208,7 @@ export async function completeSignUp(
         await tx.$executeRaw`
           DELETE FROM sign_up WHERE realm_id = ${organization.id} AND lower(email) = lower(${email})`;
         await closeInvitationsTo(tx, emit, scope, email);
-        const welcome = organizationSetting(opened, 'welcome_message_custom_text');
-        if (welcome.trim() !== '')
-          await notify(tx, emit, { app, organization: opened }, { userIds: [user.id] }, welcome);
-        await queueWelcomeMail(tx, { app, organization: opened }, user);
+        await welcomeUser(tx, emit, { app, organization: opened }, user);
         return { user, organization: opened };
       }),
     TOKEN,

@@ -9,9 +9,10 @@ import { findUserByEmail } from '../../people/users.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { ValidationError } from '../../platform/errors.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
+import { invitationOf, join } from '../invitations/joining.ts';
 import { checkNewUser, isNameTaken, refusingTakenAddress } from '../new-user.ts';
 import { introduceUser } from '../users/service.ts';
-import { queueWelcomeMail } from '../welcome-mail.ts';
+import { welcomeUser } from '../welcome-mail.ts';
 import { emitIdentitiesChanged } from './events.ts';
 import { SignInFailure } from './failure.ts';
 import { applyGroupRules, firstRole } from './group-rules.ts';
@@ -19,14 +20,21 @@ import type { Identity } from './identity.ts';
 
 /**
  * Returns the user to whom an identity belongs: the user who is linked to it, else the user with its verified address, who is
- * then linked, else a new user if the provider creates accounts. Applies the group rules of the provider.
+ * then linked, else a new user if the person is invited or the provider creates accounts. Applies the group rules of the provider.
  *
+ * @param invitation Token of the invitation that the person has opened.
  * @throws SignInFailure if no user belongs to the identity, and none is created.
  * @throws UserDeactivatedError if the user is deactivated.
  * @throws OrganizationDeactivatedError if the organization is deactivated.
  * @throws ValidationError, ConflictError if the organization does not accept the new user.
+ * @throws The errors of `invitationOf`.
  */
-export function accountOf(scope: Scope, given: IdentityProvider, identity: Identity): Promise<User> {
+export function accountOf(
+  scope: Scope,
+  given: IdentityProvider,
+  identity: Identity,
+  invitation?: string,
+): Promise<User> {
   const { organizationId } = scope;
   return refusingTakenAddress(() =>
     transact(scope, async (tx, emit) => {
@@ -41,7 +49,7 @@ export function accountOf(scope: Scope, given: IdentityProvider, identity: Ident
       const user =
         (await linkedUser(tx, scope, identity)) ??
         (await linkByAddress(tx, emit, scope, { provider, organization }, identity)) ??
-        (await createUser(tx, emit, scope, { provider, organization }, identity));
+        (await createUser(tx, emit, scope, { provider, organization }, { identity, token: invitation }));
       requireActive({ user, organization });
       const { groups } = identity;
       if (provider.groupsClaim !== null && groups !== undefined) {
@@ -129,23 +137,28 @@ async function createUser(
   emit: Emit,
   scope: Scope,
   { provider, organization }: Place,
-  identity: Identity,
+  { identity, token }: { readonly identity: Identity; readonly token: string | undefined },
 ): Promise<User> {
   const email = requireVerifiedAddress(provider, identity);
-  if (!provider.createsAccounts) {
+  const { app, work } = scope;
+  const invited = await invitationOf(tx, { app, organization }, email, token);
+  if (invited === undefined && !provider.createsAccounts) {
     throw new SignInFailure(
       `No account of ${organization.name} has the address ${email}. Ask an administrator to invite you.`,
     );
   }
-  if (provider.groupsClaim !== null && identity.groups === undefined) {
+  if (invited === undefined && provider.groupsClaim !== null && identity.groups === undefined) {
     throw new SignInFailure(`${provider.name} did not send your groups, from which your role is derived.`);
   }
   await requireAllowedAddress(tx, organization, email);
   const fullName = await freeName(tx, organization, namesFor(identity, email));
-  const role = firstRole(provider, identity.groups);
-  const row = await checkNewUser(scope.app, organization, { email, fullName, role });
-  const { user } = await introduceUser(tx, emit, scope, organization, row);
-  await queueWelcomeMail(tx, { app: scope.app, organization }, user);
+  const role = invited?.invitation.role ?? firstRole(provider, identity.groups);
+  const row = await checkNewUser(app, organization, { email, fullName, role });
+  const user =
+    invited === undefined
+      ? (await introduceUser(tx, emit, scope, organization, row)).user
+      : await join(tx, emit, { app, work }, invited, row);
+  if (invited === undefined) await welcomeUser(tx, emit, { app, organization }, user);
   await link(tx, emit, scope, user, identity);
   return user;
 }

@@ -11,6 +11,7 @@ import { NonexistentSubdomainError } from '../../platform/errors.ts';
 import { hostOf, urlOf, withoutPort } from '../../platform/hosts.ts';
 import { isSameSecret } from '../../platform/key-vault.ts';
 import { loginPathOf, PROVIDER_PATH } from '../identity-providers.ts';
+import { findInvitation } from '../invitations/joining.ts';
 import { beginSession } from '../sessions/service.ts';
 import { logIn } from '../sign-in/login.ts';
 import { accountOf } from './accounts.ts';
@@ -42,6 +43,8 @@ const Flow = z.object({
   nonce: z.string(),
   verifier: z.string(),
   target: Target,
+  /** Token of the invitation with which the person joins. */
+  invitation: z.string().optional(),
   /** Time at which the sign-in expires, in ms since 1970. */
   expiresAt: z.number(),
 });
@@ -79,6 +82,9 @@ function ownPath(given: string | null): string {
   return path.startsWith('//') ? '/' : path;
 }
 
+/** Returns the token of the invitation with which the person joins, as the query string of the sign-in names it. */
+const invitationIn = (query: URLSearchParams): string | undefined => query.get('invitation') ?? undefined;
+
 /**
  * Begins a sign-in. Sets the cookie that the browser needs to complete it.
  *
@@ -87,6 +93,7 @@ function ownPath(given: string | null): string {
  * @throws NonexistentSubdomainError at the server's own domain, if no organization uses that domain.
  * @throws OrganizationDeactivatedError if the organization is deactivated.
  * @throws SignInFailure if there is no such provider, it does not respond, or the query is invalid.
+ * @throws NotFoundError, ConflictError if the query names an invitation that cannot be used.
  */
 export async function beginSignIn(
   request: RequestCtx,
@@ -97,17 +104,21 @@ export async function beginSignIn(
   const { app } = request;
   const { organization, provider } = await findProvider(request, slug);
   const target = targetIn(query);
+  const invitation = invitationIn(query);
   const host = hostOf(app.config, organization.subdomain);
   if (withoutPort(browser.header('host')?.toLowerCase() ?? '') !== withoutPort(host)) {
     const own = new URLSearchParams(
       target.kind === 'browser' ? { next: target.next } : [[`${target.kind}_flow_otp`, target.otp]],
     );
+    if (invitation !== undefined) own.set('invitation', invitation);
     return `${urlOf(app.config, organization.subdomain)}${loginPathOf(provider)}?${own}`;
   }
+  if (invitation !== undefined) await findInvitation(request, request.work.db, invitation);
   const binding = newBinding();
   const url = await authorizationUrl(app, provider, redirectUriOf(app, organization, provider), binding);
   const flow: Flow = {
     ...{ purpose: PURPOSE, organizationId: organization.id, providerId: provider.id, ...binding, target },
+    ...(invitation !== undefined && { invitation }),
     expiresAt: app.now().getTime() + FLOW_MS,
   };
   const sealed = Buffer.from(app.keys.seal(JSON.stringify(flow))).toString('base64url');
@@ -151,7 +162,7 @@ export async function completeSignIn(
   const identity = await identityIn(app, provider, { redirectUri, response }, flow);
   // Without a client: the service itself applies the rules of the provider, as the audit log says.
   const scope = { app, work, organizationId: organization.id };
-  const user = await accountOf(scope, provider, identity).catch((error: unknown) => {
+  const user = await accountOf(scope, provider, identity, flow.invitation).catch((error: unknown) => {
     const reason = expectedError(error)?.message ?? (error instanceof SignInFailure ? error.message : undefined);
     const facts = { organization: organization.id, provider: provider.slug, address: caller?.address };
     if (reason !== undefined) {

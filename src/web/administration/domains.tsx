@@ -100,7 +100,7 @@ function DomainRow({ domain, mayManage }: { readonly domain: Domain; readonly ma
         {!mayManage && allowSubdomains && <p className="soft">Includes subdomains</p>}
       </div>
       {mayManage && (
-        <>
+        <div className="row-actions">
           <Check
             label="Subdomains"
             aria-label={`Subdomains of ${name}`}
@@ -110,7 +110,7 @@ function DomainRow({ domain, mayManage }: { readonly domain: Domain; readonly ma
           <Button aria-label={`Remove ${name}`} onClick={() => openDialog(<Removal name={name} />)}>
             Remove
           </Button>
-        </>
+        </div>
       )}
     </li>
   );

@@ -652,6 +652,25 @@ export const PERMISSION_GROUPS: readonly Group<PermissionSetting>[] = [
   },
 ];
 
+/** Labels of the settings and permissions, by their names. */
+const LABELS: ReadonlyMap<string, string> = new Map(
+  [...SETTING_GROUPS, ...PERMISSION_GROUPS].flatMap(({ settings }: Group<Described & { readonly name: string }>) =>
+    settings.map(({ name, label }) => [name, label]),
+  ),
+);
+
+/** Returns the label of a setting or permission by its name in the REST API. Undefined if the pages do not show it. */
+export function labelOfSetting(restName: string): string | undefined {
+  const name = restName
+    .replace(/^org_type$/, 'organization_type')
+    .replace(/streams?(?=_)/g, (word) => word.replace('stream', 'channel'))
+    .replace('_dm_', '_direct_message_')
+    .replace(/_channel_id$/, '_channel')
+    .replace(/_group$/, '')
+    .replace(/_(\w)/g, (_match, letter: string) => letter.toUpperCase());
+  return LABELS.get(name);
+}
+
 /** Returns the groups whose settings match a search, each with the settings that match. */
 export function matching<T extends Described>(groups: readonly Group<T>[], text: string): readonly Group<T>[] {
   const words = text.toLowerCase().split(/\s+/);

@@ -88,18 +88,20 @@ function InvitationRow({ invitation }: { readonly invitation: InvitationLineFrag
           {expiresAt === null ? ', does not expire' : `, expires ${moment(expiresAt)}`}
         </p>
       </div>
-      {isReusable && linkUrl !== null && <CopyLink url={linkUrl} />}
-      {!isReusable && (
-        <Button aria-label={`Resend to ${name}`} onClick={() => void resend()}>
-          Resend
+      <div className="row-actions">
+        {isReusable && linkUrl !== null && <CopyLink url={linkUrl} />}
+        {!isReusable && (
+          <Button aria-label={`Resend to ${name}`} onClick={() => void resend()}>
+            Resend
+          </Button>
+        )}
+        <Button
+          aria-label={isReusable ? 'Revoke the link' : `Revoke ${name}`}
+          onClick={() => openDialog(<Revocation invitation={invitation} />)}
+        >
+          Revoke
         </Button>
-      )}
-      <Button
-        aria-label={isReusable ? 'Revoke the link' : `Revoke ${name}`}
-        onClick={() => openDialog(<Revocation invitation={invitation} />)}
-      >
-        Revoke
-      </Button>
+      </div>
     </li>
   );
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, useDeferredValue, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState, useTransition } from 'react';
 import { useClient } from 'urql';
 import { mutate } from '../api/mutate.ts';
 import { useData } from '../api/use-data.ts';
@@ -9,6 +9,7 @@ import {
   InvitationChannelsDocument,
   InvitationChoicesDocument,
   type InvitationChoicesQuery,
+  InvitationGroupsDocument,
   type InvitationRefusal,
   InviteUsersDocument,
   type InviteUsersInput,
@@ -34,6 +35,9 @@ const LIFETIMES = [
   ['', 'Does not expire'],
 ] as const;
 type Lifetime = (typeof LIFETIMES)[number][0];
+
+/** Maximum length of the welcome message, in Unicode code points. */
+const MAX_WELCOME_LENGTH = 8_000;
 
 const REFUSALS: Readonly<Record<InvitationRefusal, string>> = {
   INVALID_ADDRESS: 'not a valid address',
@@ -107,6 +111,7 @@ function InvitationForm({ way, roles }: FormProps) {
   const [lifetime, setLifetime] = useState<Lifetime>('14400');
   const [withDefaults, setWithDefaults] = useState(true);
   const [channelIds, setChannelIds] = useState<readonly string[]>([]);
+  const [userGroupIds, setUserGroupIds] = useState<readonly string[]>([]);
   const [url, setUrl] = useState<string>();
   const [refused, setRefused] = useState<Refused>([]);
   const [refusal, setRefusal] = useState<string>();
@@ -134,8 +139,10 @@ function InvitationForm({ way, roles }: FormProps) {
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
+    const welcomeText = String(fields.get('welcome')).trim();
     const terms = {
       ...{ role, channelIds: [...channelIds], includesDefaultChannels: withDefaults },
+      ...{ userGroupIds: [...userGroupIds], ...(welcomeText !== '' && { welcomeText }) },
       ...{ expiresInMinutes: lifetime === '' ? null : Number(lifetime) },
       ...passwordIn(fields),
     };
@@ -166,6 +173,13 @@ function InvitationForm({ way, roles }: FormProps) {
         />
       )}
       <ChannelChoice chosen={channelIds} onChange={setChannelIds} />
+      <GroupChoice chosen={userGroupIds} onChange={setUserGroupIds} />
+      <Field
+        label="Welcome message"
+        hint="Sent as a direct message to each person who joins. Supports Markdown. Empty: that of the organization."
+      >
+        <textarea className="input" dir="auto" name="welcome" rows={2} maxLength={MAX_WELCOME_LENGTH} />
+      </Field>
       {way === 'email' && <Check label="Notify me when they join" name="notifies" defaultChecked />}
       <Refusal>{refusal}</Refusal>
       {refused.length > 0 && (
@@ -207,27 +221,67 @@ function NewLink({ url, role }: { readonly url: string; readonly role: UserRole 
 /** Button that copies the URL of an invitation link. */
 export const CopyLink = ({ url }: { readonly url: string }) => <CopyButton of="link" text={url} />;
 
-interface ChannelChoiceProps {
+interface ChoiceProps {
   readonly chosen: readonly string[];
   readonly onChange: (ids: readonly string[]) => void;
 }
 
-/** Check boxes for the channels to which the viewer can add users, with a field that searches these channels by name. */
-function ChannelChoice({ chosen, onChange }: ChannelChoiceProps) {
-  const [text, setText] = useState('');
-  const nameContains = useDeferredValue(text.trim());
+/** The channels to which the viewer can add users. Absent if there are none. */
+function ChannelChoice(props: ChoiceProps) {
+  const [nameContains, setNameContains] = useState('');
   const read = useData(InvitationChannelsDocument, nameContains === '' ? {} : { nameContains });
   const channels = (read.data?.channels?.nodes ?? []).filter(
     ({ isArchived, viewerCanAddSubscribers }) => !isArchived && viewerCanAddSubscribers,
   );
+  if (read.state === 'ready' && channels.length === 0 && nameContains === '') return null;
+  return (
+    <PlaceChoice {...props} title="Other channels" search="Find channels" places={channels} onSearch={setNameContains}>
+      <NotReady of={read} />
+    </PlaceChoice>
+  );
+}
+
+/** The groups to which the viewer can add members. Absent if there are none. */
+function GroupChoice(props: ChoiceProps) {
+  const [nameContains, setNameContains] = useState('');
+  const read = useData(InvitationGroupsDocument, nameContains === '' ? {} : { nameContains });
+  const groups = (read.data?.userGroups?.nodes ?? []).filter(
+    ({ isRoleGroup, isDeactivated, viewerCanAddMembers }) => !isRoleGroup && !isDeactivated && viewerCanAddMembers,
+  );
+  if (read.state === 'ready' && groups.length === 0 && nameContains === '') return null;
+  return (
+    <PlaceChoice {...props} title="Groups" search="Find groups" places={groups} onSearch={setNameContains}>
+      <NotReady of={read} />
+    </PlaceChoice>
+  );
+}
+
+interface PlaceChoiceProps extends ChoiceProps {
+  readonly title: string;
+  /** Label of the search field. */
+  readonly search: string;
+  readonly places: readonly { readonly id: string; readonly name: string }[];
+  readonly onSearch: (text: string) => void;
+  /** Shown while the places are not loaded. */
+  readonly children: ReactNode;
+}
+
+/** Check boxes for channels or groups, with a field that searches them by name. */
+function PlaceChoice({ title, search, places, chosen, onChange, onSearch, children }: PlaceChoiceProps) {
+  const [text, setText] = useState('');
+  const [, startTransition] = useTransition();
+  const find = (typed: string) => {
+    setText(typed);
+    startTransition(() => onSearch(typed.trim()));
+  };
   const toggle = (id: string) => onChange(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
   return (
     <fieldset className="invite-channels">
-      <legend>{chosen.length === 0 ? 'Other channels' : `Other channels (${chosen.length} chosen)`}</legend>
-      <TextField label="Find channels" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
-      <NotReady of={read} />
+      <legend>{chosen.length === 0 ? title : `${title} (${chosen.length} chosen)`}</legend>
+      <TextField label={search} type="search" value={text} onChange={(e) => find(e.currentTarget.value)} />
+      {children}
       <ul className="plain-list invite-channel-list">
-        {channels.map(({ id, name }) => (
+        {places.map(({ id, name }) => (
           <li key={id}>
             <Check label={name} checked={chosen.includes(id)} onChange={() => toggle(id)} />
           </li>

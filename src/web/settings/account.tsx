@@ -47,23 +47,23 @@ function EmailForm({ email, isFixed }: { readonly email: string; readonly isFixe
   };
   return (
     <form className="form" onSubmit={submit} aria-label="Email">
+      <TextField
+        label="Email"
+        name="email"
+        type="email"
+        required
+        key={email}
+        defaultValue={email}
+        disabled={isFixed}
+        hint="A new address takes effect when you open the link in the confirmation email."
+      />
       <PasswordField disabled={isFixed} />
-      <div className="field-and-button">
-        <TextField
-          label="Email"
-          name="email"
-          type="email"
-          required
-          key={email}
-          defaultValue={email}
-          disabled={isFixed}
-          hint="A new address takes effect when you open the link in the confirmation email."
-        />
+      <Refusal>{refusal}</Refusal>
+      <div>
         <Button type="submit" disabled={isBusy || isFixed}>
-          Change
+          Change email
         </Button>
       </div>
-      <Refusal>{refusal}</Refusal>
     </form>
   );
 }

@@ -93,7 +93,7 @@ function NewKeyForm({ bot, onDone }: { readonly bot: NewKeyProps['bot']; readonl
       <Choice label="Expires" name="days" options={LIFETIMES} />
       <PasswordField />
       <Refusal>{refusal}</Refusal>
-      <div>
+      <div className="form-actions">
         <Button kind="primary" type="submit" disabled={isBusy}>
           Create
         </Button>
@@ -125,7 +125,7 @@ function RenameKeyForm({ apiKey, onDone }: { readonly apiKey: ApiKeyLineFragment
     <form className="form" onSubmit={submit} aria-label="Rename an API key">
       <TextField label="Name" name="name" required maxLength={100} defaultValue={apiKey.name} data-autofocus />
       <Refusal>{refusal}</Refusal>
-      <div>
+      <div className="form-actions">
         <Button kind="primary" type="submit" disabled={isBusy}>
           Rename
         </Button>
@@ -169,7 +169,7 @@ function ReplaceKeyForm() {
       </p>
       <PasswordField />
       <Refusal>{refusal}</Refusal>
-      <div>
+      <div className="form-actions">
         <Button kind="primary" type="submit" disabled={isBusy}>
           Replace
         </Button>

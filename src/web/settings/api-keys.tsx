@@ -29,7 +29,7 @@ export function ApiKeys() {
       <section className="group-of-fields" aria-labelledby="own-keys">
         <h3 id="own-keys">Your keys</h3>
         <KeyList keys={viewer.apiKeys?.nodes ?? []} onChange={read.reload} />
-        <div className="row-actions">
+        <div className="page-bar">
           <Button kind="primary" onClick={() => openDialog(<NewKeyDialog onDone={read.reload} />)}>
             Create a key
           </Button>
@@ -91,18 +91,20 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKeyLineFragment; rea
           {expiresAt != null && `, ${isExpired ? 'expired' : 'expires'} ${moment(expiresAt)}`}
         </p>
       </div>
-      <Button
-        aria-label={`Rename ${name}`}
-        onClick={() => openDialog(<RenameKeyDialog apiKey={apiKey} onDone={onChange} />)}
-      >
-        Rename
-      </Button>
-      <Button
-        aria-label={`Revoke ${name}`}
-        onClick={() => openDialog(<Revocation apiKey={apiKey} onDone={onChange} />)}
-      >
-        Revoke
-      </Button>
+      <div className="row-actions">
+        <Button
+          aria-label={`Rename ${name}`}
+          onClick={() => openDialog(<RenameKeyDialog apiKey={apiKey} onDone={onChange} />)}
+        >
+          Rename
+        </Button>
+        <Button
+          aria-label={`Revoke ${name}`}
+          onClick={() => openDialog(<Revocation apiKey={apiKey} onDone={onChange} />)}
+        >
+          Revoke
+        </Button>
+      </div>
     </li>
   );
 }

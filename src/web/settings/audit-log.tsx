@@ -13,6 +13,7 @@ import { useClock } from '../ui/clock.ts';
 import { Choice, TextField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { type ListPage, More, Pages } from '../ui/pages.tsx';
+import { AuditChanges } from './audit-changes.tsx';
 import { ACTION_WORDS, actorOf, labelOf, sentenceOf } from './audit-words.ts';
 import './audit-log.css';
 
@@ -121,6 +122,7 @@ function EntriesPage({ filter, page }: { readonly filter: AuditLogFilterInput; r
 function Entry({ entry }: { readonly entry: AuditLogLineFragment }) {
   const { moment, exact } = useClock();
   const { createdAt, address, clientName, changes } = entry;
+  const [isOpen, setOpen] = useState(false);
   const [before, object, after] = sentenceOf(entry);
   return (
     <li className="row">
@@ -133,7 +135,7 @@ function Entry({ entry }: { readonly entry: AuditLogLineFragment }) {
           {object !== undefined && <bdi>{object}</bdi>}
           {after}
         </p>
-        <details className="audit-details">
+        <details className="audit-details" onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary className="soft">
             <time dateTime={createdAt}>{moment(createdAt)}</time>
           </summary>
@@ -155,14 +157,7 @@ function Entry({ entry }: { readonly entry: AuditLogLineFragment }) {
                 </dd>
               </div>
             )}
-            {changes.map(({ name, oldValue, newValue }) => (
-              <div key={name}>
-                <dt>{name.replaceAll('_', ' ')}</dt>
-                <dd>
-                  {oldValue !== null && <del>{oldValue}</del>} {newValue !== null && <ins>{newValue}</ins>}
-                </dd>
-              </div>
-            ))}
+            {isOpen && <AuditChanges changes={changes} />}
           </dl>
         </details>
       </div>

@@ -7,8 +7,8 @@ export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   SIGNED_OUT: 'signed out',
   SESSIONS_ENDED: 'ended sessions of …',
   API_KEY_REPLACED: 'replaced the API key of …',
-  API_KEY_CREATED: 'created an API key of …',
-  API_KEY_RENAMED: 'renamed an API key of …',
+  API_KEY_CREATED: 'created the API key …',
+  API_KEY_RENAMED: 'renamed the API key …',
   API_KEYS_REVOKED: 'revoked API keys of …',
   SECOND_FACTOR_ADDED: 'added a second factor to …',
   SECOND_FACTOR_REMOVED: 'removed the authenticator app of …',
@@ -34,7 +34,7 @@ export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   USER_REACTIVATED: 'reactivated …',
   USER_ERASED: 'erased the personal data of …',
   BOT_OWNER_CHANGED: 'changed the owner of …',
-  BOT_CHANGED: 'changed the bot …',
+  BOT_CHANGED: 'changed …',
   INVITATION_CREATED: 'created an invitation',
   INVITATION_RESENT: 'sent an invitation again',
   INVITATION_REVOKED: 'revoked an invitation',
@@ -96,7 +96,8 @@ export function objectOf(entry: AuditLogLineFragment): string {
   const { objectType, objectName, user, actor } = entry;
   if (objectType === 'USER') {
     if (user === null) return 'an unknown account';
-    return user.id === actor?.id ? 'their own account' : user.fullName;
+    if (user.id === actor?.id) return 'their own account';
+    return user.isBot ? `the bot ${user.fullName}` : user.fullName;
   }
   if (objectType === 'ORGANIZATION') return 'an unknown account';
   return objectName ?? '';

@@ -64,15 +64,15 @@ export function FactorProofForm(props: Props) {
       {onPassword === undefined && <CodeField label="Code, or a recovery code" />}
       <PasswordField />
       <Refusal>{ownRefusal ?? refusal}</Refusal>
-      <div className="row-actions">
-        <Button kind="primary" type="submit" disabled={isBusy}>
-          {action}
-        </Button>
+      <div className="form-actions">
         {onPassword === undefined && hasPasskeys && passkeyProblem() === undefined && (
           <Button disabled={isBusy} onClick={() => void applyPasskey()}>
             Use a passkey instead
           </Button>
         )}
+        <Button kind="primary" type="submit" disabled={isBusy}>
+          {action}
+        </Button>
       </div>
     </form>
   );

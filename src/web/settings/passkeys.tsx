@@ -81,20 +81,22 @@ function PasskeyRow({ passkey, canRemove, onChange }: RowProps) {
           {!isBackedUp && ' On one device only.'}
         </p>
       </div>
-      <Button
-        aria-label={`Rename ${name}`}
-        onClick={() => open(`Rename ${name}`, <Renaming passkey={passkey} onDone={onChange} />)}
-      >
-        Rename
-      </Button>
-      {canRemove && (
+      <div className="row-actions">
         <Button
-          aria-label={`Remove ${name}`}
-          onClick={() => open(`Remove ${name}?`, <Removal passkey={passkey} onDone={onChange} />)}
+          aria-label={`Rename ${name}`}
+          onClick={() => open(`Rename ${name}`, <Renaming passkey={passkey} onDone={onChange} />)}
         >
-          Remove
+          Rename
         </Button>
-      )}
+        {canRemove && (
+          <Button
+            aria-label={`Remove ${name}`}
+            onClick={() => open(`Remove ${name}?`, <Removal passkey={passkey} onDone={onChange} />)}
+          >
+            Remove
+          </Button>
+        )}
+      </div>
     </li>
   );
 }
@@ -172,7 +174,7 @@ function Renaming({ passkey: { credentialId, name: before }, onDone }: PasskeyFo
     <form className="form" onSubmit={submit} aria-label="Rename a passkey">
       <TextField label="Name" name="name" required maxLength={100} defaultValue={before} data-autofocus />
       <Refusal>{refusal}</Refusal>
-      <div>
+      <div className="form-actions">
         <Button kind="primary" type="submit" disabled={isBusy}>
           Rename
         </Button>

@@ -138,7 +138,7 @@ function Enrollment({ hasPasskeys, onDone }: ProofProps) {
       <AppSecret {...app} />
       <CodeField />
       <Refusal>{refusal}</Refusal>
-      <div>
+      <div className="form-actions">
         <Button kind="primary" type="submit">
           Confirm
         </Button>

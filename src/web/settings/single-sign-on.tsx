@@ -69,12 +69,14 @@ function ProviderRow({ provider: { name, issuer, isEnabled, hasClientSecret }, o
           {state}
         </p>
       </div>
-      <Button aria-label={`Edit ${name}`} onClick={onEdit}>
-        Edit
-      </Button>
-      <Button aria-label={`Delete ${name}`} onClick={onDelete}>
-        Delete
-      </Button>
+      <div className="row-actions">
+        <Button aria-label={`Edit ${name}`} onClick={onEdit}>
+          Edit
+        </Button>
+        <Button aria-label={`Delete ${name}`} onClick={onDelete}>
+          Delete
+        </Button>
+      </div>
     </li>
   );
 }

@@ -21,7 +21,7 @@ interface Props {
 export function Confirmation({ title, action, refusal, isBusy, onConfirm, children }: Props) {
   return (
     <Dialog title={title}>
-      <p>{children}</p>
+      <div className="confirmation-text">{children}</div>
       <Refusal>{refusal}</Refusal>
       <Buttons action={action} isBusy={isBusy} onConfirm={onConfirm} />
     </Dialog>
