@@ -489,6 +489,21 @@ describe('POST /jwt/fetch_api_key', () => {
     expect((await post(tokenOf({ email: 'nobody@acme.example' }))).body.code).toBe('AUTHENTICATION_FAILED');
   });
 
+  test('refuses an address that only looks like that of an account', async () => {
+    const { anonymous, organization } = at.signed;
+    const { db } = service.app;
+    const email = 'kate@kelvin.example';
+    const { member } = at.signed;
+    const where = { organizationId_id: { organizationId: organization.id, id: member.id } };
+    await db.user.update({ where, data: { email: email.toUpperCase() } });
+    const offered = async (claim: string) =>
+      (await graphql(tokenOf({ email: claim }, { alg: 'RS256' }, rsa), anonymous)).code;
+    expect(await offered(email.replace('k', '\u212A'))).toBe('AUTHENTICATION_FAILED');
+    expect(await offered(email.replace('@k', '@\u212A'))).toBe('AUTHENTICATION_FAILED');
+    expect(await offered(` ${email} `)).toBeUndefined();
+    await db.user.update({ where, data: { email: member.email } });
+  });
+
   test('answers 401 for a deactivated organization', async () => {
     const { db } = service.app;
     const where = { id: at.other.organization.id };

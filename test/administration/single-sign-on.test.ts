@@ -1,4 +1,5 @@
-import { createDecipheriv, randomBytes } from 'node:crypto';
+import { createDecipheriv, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { decodeJwt, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KeyVault, loadSecretKey } from '../../src/platform/key-vault.ts';
 import { renewSealed, reseal } from '../../src/server/secret-key.ts';
@@ -31,6 +32,7 @@ afterAll(async () => {
 beforeEach(() => {
   clock = Date.now();
   provider.instead = undefined;
+  provider.idToken = undefined;
 });
 
 const place = () => createOrganization({}, { on: service, password: OWNER_PASSWORD });
@@ -133,7 +135,7 @@ describe('sign-in', () => {
   test('does not trust an address that is not verified', async () => {
     const at = await place();
     await connected(at, { domains: ['new.example'], createsAccounts: true });
-    for (const email_verified of [false, undefined, 'true']) {
+    for (const email_verified of [false, undefined, 'true', 'false', 1, null, {}, ['true']] as never[]) {
       for (const email of [at.owner.email, 'stranger@new.example']) {
         const browser = new Browser(at);
         const message = `Sign in at company has not verified your email address ${email}. Verify it there, then sign in again.`;
@@ -434,6 +436,28 @@ describe('sign-out', () => {
       `${header}.${encode({ ...claims, sid: undefined })}.${signature}`,
     ];
     for (const bad of forged) expect([bad, await notify(bad)]).toEqual([bad, 400]);
+    // Signed by the provider, but no logout token for this client.
+    const { iat } = claims;
+    for (const change of [
+      ...[
+        { aud: 'another-client' },
+        { iss: other.issuer },
+        { events: undefined },
+        { events: {} },
+        { events: 'logout' },
+      ],
+      ...[
+        { nonce: 'x' },
+        { jti: undefined },
+        { sub: undefined, sid: undefined },
+        { iat: iat - 700 },
+        { exp: undefined },
+      ],
+      { exp: iat - 120, iat: iat - 180 },
+    ]) {
+      const bad = await provider.sign({ ...claims, ...change });
+      expect([change, await notify(bad)]).toEqual([change, 400]);
+    }
     expect(await notify(token, foreign)).toBe(400);
     clock += 20 * MINUTE;
     expect(await notify(token)).toBe(400);
@@ -522,13 +546,100 @@ describe('an attack', () => {
     expect(back.searchParams.get('iss')).toBe(other.issuer);
     back.pathname = `${pathOf('company')}/callback`;
     expect(outcome(await browser.back(back.href))).toEqual(INVALID);
-    // Without `iss`, which this provider must send, and at the callback of the other provider.
-    back.searchParams.delete('iss');
-    expect(outcome(await browser.back(back.href))).toEqual(EXPIRED);
+    // At the callback of the other provider.
+    const third = new Browser(at);
+    const { searchParams } = new URL(await third.begin());
+    back.searchParams.set('state', searchParams.get('state') ?? '');
     back.pathname = `${pathOf('evil')}/callback`;
-    const again = new Browser(at);
-    await again.begin();
-    expect(outcome(await again.back(back.href))).toEqual(EXPIRED);
+    expect(outcome(await third.back(back.href))).toEqual(EXPIRED);
+    // Without `iss`, which this provider must send, or with that of another one: the response is otherwise correct.
+    for (const iss of [undefined, other.issuer, `${provider.issuer}/`, '']) {
+      const again = new Browser(at);
+      const correct = new URL(await provider.signIn(await again.begin(), personAt({ email: at.member.email })));
+      if (iss === undefined) correct.searchParams.delete('iss');
+      else correct.searchParams.set('iss', iss);
+      expect([iss, ...outcome(await again.back(correct.href))]).toEqual([iss, ...INVALID]);
+      expect(await again.viewer()).toBeUndefined();
+    }
+  });
+
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  const FORGED: Readonly<Record<string, (claims: JWTPayload, secret: string) => Promise<string> | string>> = {
+    'no signature': (claims) => `${encode({ alg: 'none' })}.${encode(claims)}.`,
+    'the signature of the client secret': (claims, secret) =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
+    'the signature of another key': (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign(stranger),
+    'another audience': (claims) => provider.sign({ ...claims, aud: 'another-client' }),
+    'no audience': ({ aud: _, ...claims }) => provider.sign(claims),
+    'several audiences, for another party': ({ aud, ...claims }) =>
+      provider.sign({ ...claims, aud: [String(aud), 'another-client'], azp: 'another-client' }),
+    'several audiences and no party': ({ aud, ...claims }) =>
+      provider.sign({ ...claims, aud: [String(aud), 'another-client'] }),
+    'another issuer': (claims) => provider.sign({ ...claims, iss: other.issuer }),
+    'an expiry in the past': (claims) => provider.sign({ ...claims, exp: (claims.iat ?? 0) - 600 }),
+    'no expiry': ({ exp: _, ...claims }) => provider.sign(claims),
+    'no subject': ({ sub: _, ...claims }) => provider.sign(claims),
+    'an empty subject': (claims) => provider.sign({ ...claims, sub: '' }),
+    'no nonce': ({ nonce: _, ...claims }) => provider.sign(claims),
+    'the nonce of another sign-in': (claims) => provider.sign({ ...claims, nonce: 'x'.repeat(43) }),
+    'a list as the nonce': (claims) => provider.sign({ ...claims, nonce: [claims['nonce']] }),
+  };
+  test.for(Object.keys(FORGED))('with an ID token that has %s is refused', async (name) => {
+    const at = await place();
+    const client = await provider.register(redirectUriOf(at.owner, 'company'));
+    const input = { slug: 'company', name: 'Sign in at company', issuer: provider.issuer, ...client };
+    await at.owner.mutate('createIdentityProvider', input, FIELDS);
+    provider.idToken = async (token) => (await FORGED[name]?.(decodeJwt(token), client.clientSecret)) ?? token;
+    const browser = new Browser(at);
+    const [status] = outcome(await browser.signIn(personAt({ email: at.member.email })));
+    expect([400, 502]).toContain(status);
+    expect(await browser.viewer()).toBeUndefined();
+    // The same token without the forgery is accepted.
+    provider.idToken = (token) => provider.sign(decodeJwt(token));
+    expect((await browser.signIn(personAt({ email: at.member.email }))).status).toBe(303);
+  });
+
+  test('that combines the address of one source with the verification of another is refused', async () => {
+    const at = await place();
+    await connected(at);
+    const { email } = at.owner;
+    // The ID token names the address of a victim. UserInfo verifies another one.
+    provider.idToken = (token) => provider.sign({ ...decodeJwt(token), email });
+    const browser = new Browser(at);
+    await browser.signIn(personAt({ email: at.member.email }));
+    expect(await browser.viewer()).toMatchObject({ email: at.member.email });
+    // The ID token states that an address is verified, which only UserInfo names.
+    provider.idToken = (token) => provider.sign({ ...decodeJwt(token), email_verified: true });
+    const second = new Browser(at);
+    const reply = await second.signIn(personAt({ email, email_verified: false }));
+    expect(outcome(reply)).toEqual([403, 'Sign in at company does not name an email address for you.']);
+    expect(await second.viewer()).toBeUndefined();
+  });
+
+  test('with an address that only looks like that of an account is refused', async () => {
+    const at = await place();
+    await connected(at, { domains: ['kelvin.example'], createsAccounts: true });
+    const email = `kate.s${made}@kelvin.example`;
+    const { db } = service.app;
+    const { id } = at.member;
+    const where = { organizationId_id: { organizationId: at.organization.id, id } };
+    await db.user.update({ where, data: { email } });
+    for (const lookalike of [
+      ...[email.replace('k', '\u212A'), email.replace('@k', '@\u212A'), email.replace('s', '\u017F')],
+      ...[email.replace('a', '\uFF41'), email.replace('a', '\u0430'), email.replace('kate', 'kate\u200B')],
+      ...[`${email} `, `${email},x@kelvin.example`, `"${email}"@kelvin.example`, `<${email}>`].slice(1),
+    ]) {
+      const browser = new Browser(at);
+      await browser.signIn(personAt({ email: lookalike }));
+      const viewer = await browser.viewer();
+      expect([lookalike, viewer?.databaseId === id]).toEqual([lookalike, false]);
+    }
+    expect(await db.linkedIdentity.count({ where: { organizationId: at.organization.id, userId: id } })).toBe(0);
+    // The letter case of ASCII does not matter.
+    const upper = new Browser(at);
+    await upper.signIn(personAt({ email: email.toUpperCase() }));
+    expect(await upper.viewer()).toMatchObject({ databaseId: id });
   });
 
   test('with an expired cookie is refused', async () => {
@@ -547,6 +658,9 @@ describe('an attack', () => {
     const leads = async (next: string) =>
       (await new Browser(at).signIn(subject, { query: `?next=${encodeURIComponent(next)}` })).headers.location;
     for (const next of [
+      ...['/%2f%2fevil.example', '/%2fevil.example', '/%5cevil.example', '//evil.example/%2f..', '/./\t/evil.example'],
+      ...['///evil.example', '/;@evil.example', '@evil.example', ' //evil.example', '/\u3000//evil.example'],
+      ...['JaVaScRiPt:alert(1)//', 'data:text/html,x', 'https:evil.example', '/x/../..//evil.example', '\u0000//evil'],
       ...['https://evil.example/', '//evil.example', '/\\evil.example', '\\\\evil.example', '/\t/evil.example'],
       ...[
         'javascript:alert(1)',
