@@ -472,7 +472,7 @@ describe('an invitation link', () => {
   });
 
   test('does not reveal whether an address has an account', async () => {
-    const { owner, member, anonymous } = await place();
+    const { owner, member, anonymous, organization } = await place();
     const token = await link(owner);
     const email = newAddress();
     const [free, taken] = [
@@ -483,6 +483,17 @@ describe('an invitation link', () => {
     const [mail] = await mailsTo(member.email);
     expect(mail?.body).toContain('You already have an account there');
     expect(mail?.body).not.toMatch(TOKEN);
+    // The time does not reveal it either, because the statements are the same. They read one row by its key, or none.
+    const statementsFor = async (address: string) => {
+      const all = await service.queriesOf(() => request(anonymous, token, address));
+      return all
+        .filter((sql) => !/FROM event_counter WHERE realm_id = ANY/.test(sql))
+        .map((sql) => sql.replace(/"public"."user_account"."id" IN \(\$2\)|1=0/, 'key'))
+        .map((sql) => sql.replace(/OFFSET \$\d$/, 'OFFSET'));
+    };
+    expect(await statementsFor(owner.email)).toEqual(await statementsFor(newAddress()));
+    const where = { organizationId: organization.id, action: 'invitation_created', actorKind: 'visitor' };
+    expect(await service.app.db.auditLogEntry.count({ where })).toBe(4);
   });
 
   test('is limited to three emails per address and hour', async () => {

@@ -458,6 +458,9 @@ describe('POST /jwt/fetch_api_key', () => {
       ...{ apiKey: member.apiKey, email: member.email, userId: globalId('User', member.id) },
     });
     expect(await graphql('nonsense', anonymous)).toMatchObject({ code: 'BAD_REQUEST', message: 'Bad JSON web token' });
+    const where = { organizationId: at.signed.organization.id, actorId: member.id, action: 'signed_in' };
+    const { details } = await service.app.db.auditLogEntry.findFirstOrThrow({ where, orderBy: { id: 'desc' } });
+    expect(details).toEqual({ credential: { new: 'api_key' }, method: { new: 'web token' } });
   });
 
   async function graphql(token: string, visitor: Organization['anonymous']): Promise<Json> {

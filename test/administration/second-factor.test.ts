@@ -433,6 +433,14 @@ describe('a client that opens the browser', () => {
     const sealed = Buffer.from(url.searchParams.get('otp_encrypted_api_key') ?? '', 'hex');
     const key = Buffer.from(sealed.map((byte, i) => byte ^ (otp[i] ?? 0))).toString('ascii');
     expect([key, url.searchParams.get('email')]).toEqual([owner.apiKey, owner.email]);
+    const handedOver = await service.app.db.auditLogEntry.findMany({
+      where: { organizationId: at.organization.id, action: 'signed_in' },
+      orderBy: { id: 'asc' },
+    });
+    expect(handedOver.map(({ actorId, details }) => [actorId, details])).toEqual([
+      [owner.id, { credential: { new: 'session' } }],
+      [owner.id, { credential: { new: 'api_key' }, method: { new: 'browser' } }],
+    ]);
     clock += 6 * MINUTE;
     const bytes = Buffer.from((await proceed('DESKTOP', otp.toString('hex'))).desktopCode, 'hex');
     const decipher = createDecipheriv('aes-256-gcm', otp, bytes.subarray(0, 12));
