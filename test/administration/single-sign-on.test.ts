@@ -476,6 +476,75 @@ describe('sign-out', () => {
   });
 });
 
+test('logout tokens cause few requests to the provider', async () => {
+  await using own = await startOpenIdProvider();
+  const [at, foreign] = [await place(), await place()];
+  await connected(at, { at: own });
+  const reads = () => ({ ...own.reads });
+  const notify = async (logout_token: string, to = at) => {
+    const reply = await send(service.url, {
+      ...{ method: 'POST', path: '/accounts/logout/openid/company/back-channel' },
+      headers: { host: to.owner.host, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ logout_token }).toString(),
+    });
+    return reply.status;
+  };
+  const { clientId: aud } = await service.app.db.identityProvider.findFirstOrThrow({
+    where: { organizationId: at.organization.id },
+  });
+  let tokens = 0;
+  const claims = () => ({
+    ...{ iss: own.issuer, aud, sub: 'x', jti: `token-${++tokens}`, iat: Math.floor(clock / 1000) },
+    ...{ exp: Math.floor(clock / 1000) + 120, events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
+  });
+  // Signed by a stranger, with the id of a key that the provider does not have.
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const forged = (change: object = {}, header: object = {}) =>
+    new SignJWT({ ...claims(), ...change })
+      .setProtectedHeader({ alg: 'RS256', kid: `unknown-${tokens}`, ...header })
+      .sign(privateKey);
+  // Everything that needs no key is checked without a request.
+  const before = reads();
+  for (const bad of [
+    ...['', 'a.b.c', '..', 'x'.repeat(9000), `${'e30'.repeat(500)}.e30.e30`],
+    ...[await forged({ iss: other.issuer }), await forged({ aud: 'x' }), await forged({ jti: undefined })],
+    ...[await forged({ events: {} }), await forged({ nonce: 'x' }), await forged({ sub: undefined })],
+    ...[await forged({ iat: claims().iat - 800 }), await forged({ exp: claims().iat - 800 })],
+    await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256' }).sign(new Uint8Array(32)),
+  ]) {
+    expect(await notify(bad)).toBe(400);
+  }
+  expect(reads()).toEqual(before);
+  // Unknown keys: one read in 30 seconds, also for concurrent tokens.
+  const many = () => Promise.all(Array.from({ length: 10 }, async () => notify(await forged())));
+  expect(new Set([...(await many()), ...(await many())])).toEqual(new Set([400]));
+  expect(reads()).toEqual({ metadata: before.metadata + 1, keys: before.keys + 1 });
+  expect(await notify(await own.sign(claims()))).toBe(200);
+  expect(await notify(await own.sign(claims()), foreign)).toBe(404);
+  expect(reads()).toEqual({ metadata: before.metadata + 1, keys: before.keys + 1 });
+  // A new key of the provider is read, but not within the pause.
+  own.rotate();
+  expect(await notify(await own.sign(claims()))).toBe(400);
+  clock += MINUTE / 2;
+  expect(await notify(await own.sign(claims()))).toBe(200);
+  expect(reads().keys).toBe(before.keys + 2);
+  // If the provider does not respond, the keys that were read stay good for ten minutes, and it is asked once in 30 seconds.
+  own.instead = (_request, response) => response.writeHead(500).end();
+  clock += MINUTE / 2;
+  const down = reads();
+  expect(await notify(await forged())).toBe(502);
+  expect(await notify(await own.sign(claims()))).toBe(200);
+  expect(await notify(await forged())).toBe(400);
+  expect(reads().metadata).toBe(down.metadata + 1);
+  clock += 10 * MINUTE;
+  expect([...(await many()), ...(await many())]).toEqual(Array(20).fill(502));
+  expect(reads().metadata).toBe(down.metadata + 2);
+  own.instead = undefined;
+  expect(await notify(await own.sign(claims()))).toBe(502);
+  clock += MINUTE / 2;
+  expect(await notify(await own.sign(claims()))).toBe(200);
+});
+
 describe('an attack', () => {
   test('with a wrong, missing or foreign state is refused', async () => {
     const at = await place();
