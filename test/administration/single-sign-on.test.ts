@@ -3,6 +3,7 @@ import { decodeJwt, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KeyVault, loadSecretKey } from '../../src/platform/key-vault.ts';
 import { renewSealed, reseal } from '../../src/server/secret-key.ts';
+import { Authenticator } from '../helpers/authenticator.ts';
 import { SomebodysBrowser } from '../helpers/browser.ts';
 import { runCommand } from '../helpers/control.ts';
 import { globalId } from '../helpers/global-ids.ts';
@@ -334,6 +335,25 @@ describe('a linked identity', () => {
     await new Browser(at).signIn(personAt({ email }, other), { at: other, slug: 'second' });
     expect(await unlink(person)).toMatchObject({ __typename: 'UnlinkIdentityPayload' });
     expect(await unlink(person, { issuer: other.issuer })).toMatchObject({ __typename: 'ConflictError' });
+    // A passkey signs in alone if its authenticator has verified the person.
+    const authenticator = new Authenticator(originOf(at.owner));
+    const addPasskey = async () => {
+      const { options } = await person.mutate('beginPasskey', {}, 'options');
+      const response = authenticator.create(options, { isVerified: false });
+      await person.mutate('addPasskey', { name: 'Phone', response }, '__typename');
+    };
+    await addPasskey();
+    expect(await unlink(person, { issuer: other.issuer })).toMatchObject({ __typename: 'ConflictError' });
+    const begun = await at.anonymous.graphql(
+      'mutation { beginPasskeySignIn { ... on BeginPasskeySignInPayload { options } } }',
+    );
+    const use = authenticator.use(begun.data.beginPasskeySignIn.options);
+    const complete = `mutation ($input: CompletePasskeySignInInput!) { completePasskeySignIn(input: $input) { __typename } }`;
+    const { data } = await at.anonymous.graphql(complete, { input: { response: use } });
+    expect(data.completePasskeySignIn.__typename).toBe('CompletePasskeySignInPayload');
+    const identity = await service.app.db.linkedIdentity.findFirstOrThrow({ where: { userId: user.id } });
+    expect(await unlink(person, { issuer: other.issuer })).toMatchObject({ __typename: 'UnlinkIdentityPayload' });
+    await service.app.db.linkedIdentity.create({ data: identity });
     const userId = globalId('User', user.id);
     expect(await unlink(at.administrator, { userId, issuer: other.issuer })).toMatchObject({
       __typename: 'UnlinkIdentityPayload',
