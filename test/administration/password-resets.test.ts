@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Authenticator } from '../helpers/authenticator.ts';
 import { runCommand } from '../helpers/control.ts';
 import { type Json, send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
@@ -100,6 +101,38 @@ describe('a forgotten password', () => {
     const subjects = await service.app.db.outgoingMail.findMany({ where: { recipient: owner.email } });
     expect(subjects.map(({ body }) => body).join()).toContain('your password was changed.');
     expect((await submit(good)).text).toContain('was already used');
+  });
+
+  test('lists the credentials that stay valid in the email about it, and how to remove them', async () => {
+    const { owner, anonymous, organization } = await place();
+    const lastMail = async () => {
+      const where = { recipient: owner.email, subject: { startsWith: 'Your password' } };
+      return (await service.app.db.outgoingMail.findFirst({ where, orderBy: { id: 'desc' } }))?.body ?? '';
+    };
+    const { options } = await owner.mutate('beginPasskey', {}, 'options');
+    const response = new Authenticator(`http://${owner.host}`).create(options);
+    await owner.mutate('addPasskey', { name: 'Phone', response }, '__typename');
+    await owner.mutate('createApiKey', { name: 'Deployment', scopes: ['READ'] }, 'secret');
+    const identity = { organizationId: organization.id, userId: owner.id, issuer: 'https://id.example', subject: 'x' };
+    await service.app.db.linkedIdentity.create({ data: { ...identity, createdAt: new Date(clock) } });
+    await owner.ok('PATCH', '/settings', { old_password: OWNER_PASSWORD, new_password: 'another good password' });
+    const settings = `http://${owner.host}/settings`;
+    const day = new Date(clock).toISOString().slice(0, 10);
+    const changed = await lastMail();
+    for (const line of [
+      ...[`- the passkey "Phone", added on ${day}`, `- https://id.example, linked on ${day}`],
+      ...[`- the API key "Deployment", created on ${day}`, '- the API keys of your bot bot'],
+      ...[`remove it at ${settings}/account`, `remove it at ${settings}/api-keys`],
+    ]) {
+      expect(changed).toContain(line);
+    }
+    await request(anonymous, owner.email);
+    expect((await reset(anonymous, await tokenTo(owner.email, owner)))['__typename']).toBe('ResetPasswordPayload');
+    const afterReset = await lastMail();
+    expect(afterReset).toContain(`- the passkey "Phone", added on ${day}`);
+    // The reset revokes API keys with a name.
+    expect(afterReset).not.toContain('Deployment');
+    expect(afterReset).toContain('contact the administrators');
   });
 
   test('ends a change of address that another person has started', async () => {
