@@ -862,11 +862,29 @@ describe('a provider', () => {
       expect(reply.authentication_methods['openid connect']).toBe(authenticationMethods.openidConnect);
       return [authenticationMethods.openidConnect, ...methods.map(({ name, loginUrl }: Json) => [name, loginUrl])];
     };
-    expect(await listed()).toEqual([false]);
+    const events = await at.member.receiving({ event_types: ['realm'] });
+    const registered = async () =>
+      (await at.member.register({ fetch_event_types: ['realm'] })).realm_authentication_methods;
+    const methods = (enabled: boolean) => ({
+      Email: { enabled: true, available: true },
+      'OpenID Connect': { enabled, available: true },
+    });
+    expect([await listed(), await registered()]).toEqual([[false], methods(false)]);
     const { id } = await connected(at);
     expect(await listed()).toEqual([true, ['openid:company', pathOf('company')]]);
+    expect(await registered()).toEqual(methods(true));
+    await connected(at, { slug: 'second' });
+    const { identityProviders } = (await at.owner.query('{ organization { identityProviders { nodes { id slug } } } }'))
+      .organization;
+    const second = identityProviders.nodes.find(({ slug }: Json) => slug === 'second').id;
+    await at.owner.mutate('deleteIdentityProvider', { identityProviderId: second }, 'identityProviderId');
     await at.owner.mutate('updateIdentityProvider', { identityProviderId: id, isEnabled: false }, FIELDS);
-    expect(await listed()).toEqual([false]);
+    expect([await listed(), await registered()]).toEqual([[false], methods(false)]);
+    const update = (enabled: boolean) => ({
+      ...{ type: 'realm', op: 'update_dict', property: 'default' },
+      data: { authentication_methods: methods(enabled) },
+    });
+    expect(await events()).toEqual([update(true), update(false)]);
     const off = await new Browser(at).open(`${originOf(at.owner)}${pathOf('company')}`);
     expect(outcome(off)).toEqual([404, expect.stringContaining('has no such sign-in provider.')]);
   });
