@@ -230,9 +230,9 @@ describe('a forgotten password', () => {
   });
 
   test('keeps the old password if the account was deactivated, or changed its password or address', async () => {
-    const { owner, member, guest, administrator, anonymous, organization } = await place();
+    const { owner, member, guest, administrator, moderator, anonymous, organization } = await place();
     const tokens: string[] = [];
-    for (const person of [owner, member, guest]) {
+    for (const person of [owner, member, guest, moderator]) {
       await request(anonymous, person.email);
       tokens.push(await tokenTo(person.email, person));
     }
@@ -241,6 +241,13 @@ describe('a forgotten password', () => {
     await runCommand(service.dataDir, 'user grant', right);
     await administrator.ok('PATCH', `/users/${member.id}`, { new_email: 'moved@new.example' });
     await owner.ok('DELETE', `/users/${guest.id}`);
+    // The person can confirm another address as well.
+    await moderator.ok('PATCH', '/settings', { email: 'own@new.example' });
+    const [confirmation] = await service.app.db.outgoingMail.findMany({ where: { recipient: 'own@new.example' } });
+    const [, confirming = ''] = /confirm-email\?token=([\w-]{43})$/m.exec(confirmation?.body ?? '') ?? [];
+    const query = `mutation ($input: ConfirmEmailChangeInput!) { confirmEmailChange(input: $input) { __typename } }`;
+    const { data } = await anonymous.graphql(query, { input: { token: confirming } });
+    expect(data.confirmEmailChange.__typename).toBe('ConfirmEmailChangePayload');
     for (const token of tokens) expect(await reset(anonymous, token)).toMatchObject(BAD_LINK);
     const hashes = await service.app.db.passwordReset.count({ where: { organizationId: organization.id } });
     expect(hashes).toBe(0);

@@ -1025,6 +1025,12 @@ describe('clients that open a browser', () => {
     const old = `${originOf(at.owner)}/accounts/login/subdomain/${await tokenFor()}`;
     clock += 2 * MINUTE;
     expect(outcome(await new Browser(at).open(old))).toEqual(late);
+    // A link in a page of another site, and a deactivation in between.
+    const last = `${originOf(at.owner)}/accounts/login/subdomain/${await tokenFor()}`;
+    const linked = await new Browser(at).open(last, { 'sec-fetch-site': 'cross-site' });
+    expect([linked.status, linked.headers['set-cookie']]).toEqual([403, undefined]);
+    await at.owner.ok('DELETE', `/users/${at.member.id}`);
+    expect(outcome(await new Browser(at).open(last))).toEqual([401, 'Account is deactivated']);
   });
 });
 
