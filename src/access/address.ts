@@ -54,6 +54,14 @@ export function requireAddress(
 }
 
 /**
+ * Returns whether two email addresses differ at most in letter case. The database compares addresses in lower case, in which some
+ * different letters are equal: K and the Kelvin sign. Another person can have an address with such a letter, so an address that
+ * an issuer confirms must pass this check as well.
+ */
+export const isSameAddress = (one: string, other: string): boolean =>
+  one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();
+
+/**
  * Returns a new address for a person whose own address cannot be confirmed: their name and 40 random bits. The person signs in
  * with it, and no email is sent to it.
  */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { noRecipients } from '../events/audience.ts';
+import { requireLive } from '../events/context.ts';
 import { type Emit, transact } from '../events/log.ts';
 import { Prisma, type Session, type User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
@@ -47,6 +48,14 @@ export interface SessionOrigin
   readonly expiresAt?: Date | undefined;
 }
 
+/** The sign-in with which a session begins, and a change that belongs to it. */
+export interface SessionStart<T> {
+  /** Undefined for sign-ins with a password or a passkey. */
+  readonly origin?: SessionOrigin | undefined;
+  /** Makes the change, in the transaction that creates the session. */
+  readonly change: (tx: Tx, emit: Emit) => Promise<T>;
+}
+
 /** A token that a browser stores and sends with each request. */
 export interface SessionToken {
   readonly token: string;
@@ -68,27 +77,24 @@ const TOKEN = /^[\w-]{43}$/;
  * Creates a session, and the entry of the audit log about the sign-in. If the user then has more sessions than `TOTALS` permits,
  * the sessions that were used least recently end.
  *
- * @param onOpened Called in the transaction of the new session.
+ * @param change A change that is made in the same transaction, before the session is created.
  */
-export async function openSession(
+export async function openSession<T>(
   { app, work, caller, clientName }: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
   { id, organizationId }: User,
   browser: BrowserDetails,
-  {
-    origin,
-    onOpened,
-  }: { readonly origin?: SessionOrigin | undefined; readonly onOpened?: (tx: Tx) => Promise<void> } = {},
+  { origin, change }: SessionStart<T>,
 ) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();
   const expiresAt = origin?.expiresAt ?? new Date(now.getTime() + app.config.sessionMs);
-  const session = await transact({ work, organizationId, caller, clientName }, async (tx, emit) => {
+  const { session, changed } = await transact({ work, organizationId, caller, clientName }, async (tx, emit) => {
+    const changed = await change(tx, emit);
     emit.audit({
       ...{ action: 'signed_in', objectType: 'user', objectId: id, actorId: id },
       changes: { credential: { new: 'session' } },
     });
-    await onOpened?.(tx);
-    return tx.session.create({
+    const session = await tx.session.create({
       data: {
         ...origin,
         organizationId,
@@ -100,15 +106,24 @@ export async function openSession(
         expiresAt,
       },
     });
+    return { session, changed };
   });
+  // The person is signed in. If the database becomes unavailable now, later sign-ins end these sessions.
+  await endOthers(work, { id, organizationId }, now).catch((err: unknown) => {
+    requireLive(work).app.log.warn({ err }, 'ending sessions beyond the limit failed');
+  });
+  return { session, changed, token, expiresAt };
+}
+
+/** Deletes expired sessions of all users, and ends those of a user that are too many. */
+async function endOthers(work: Work, user: Pick<User, 'id' | 'organizationId'>, now: Date): Promise<void> {
   await work.db.$executeRaw`
     DELETE FROM session WHERE (realm_id, id) IN (
       SELECT realm_id, id FROM session WHERE idle_expires_at < ${now}
         -- The rows of an organization that is moving to another database can be held.
         AND NOT EXISTS (SELECT FROM realm_move m WHERE m.realm_id = session.realm_id)
       LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
-  await endTooMany(work, { id, organizationId });
-  return { session, token, expiresAt };
+  await endTooMany(work, user);
 }
 
 async function endTooMany(work: Work, user: Pick<User, 'id' | 'organizationId'>): Promise<void> {

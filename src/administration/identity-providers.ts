@@ -20,6 +20,20 @@ export const logoutPathOf = ({ slug }: { readonly slug: string }): string => `${
  */
 export const BROWSER_LOGIN_PATH = '/sign-in/app';
 
+/** Returns whether an organization has an enabled provider. */
+export const hasProvider = async (db: Pick<Tx, 'identityProvider'>, organizationId: number): Promise<boolean> =>
+  (await db.identityProvider.count({ where: { organizationId, isEnabled: true } })) > 0;
+
+/**
+ * Returns the authentication methods of an organization in the form of the response of `POST /register`.
+ *
+ * @param hasProvider Whether the organization has an enabled provider.
+ */
+export const authenticationMethods = (hasProvider: boolean) => ({
+  Email: { enabled: true, available: true },
+  'OpenID Connect': { enabled: hasProvider, available: true },
+});
+
 /** Returns the method `browser` if the organization requires a second factor for some roles. Otherwise empty. */
 export function browserMethods(organization: Pick<Organization, 'settings'> | null): ExternalMethod[] {
   if (organization === null || organizationSetting(organization, 'second_factor_required_role') === 0) return [];

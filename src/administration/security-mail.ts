@@ -7,12 +7,17 @@ import { oneLine, queueMail } from '../platform/mail/outbox.ts';
  *
  * @param subject Topic of the email, such as "Your password".
  * @param happened A sentence that states the change. Names in it must contain no line breaks.
+ * @param details Lines after it, which begin with a line break. Default: none.
  */
 export function queueSecurityMail(
   tx: Tx,
   { id: organizationId, name }: Pick<Organization, 'id' | 'name'>,
   { email: to }: Pick<User, 'email'>,
-  { subject, happened }: { readonly subject: string; readonly happened: string },
+  {
+    subject,
+    happened,
+    details = '',
+  }: { readonly subject: string; readonly happened: string; readonly details?: string },
 ): Promise<void> {
   const place = oneLine(name);
   return queueMail(tx, {
@@ -22,7 +27,7 @@ export function queueSecurityMail(
     body: `Hello,
 
 ${happened}
-If you did not request this, contact the administrators of ${place}.
+${details}${details === '' ? '' : '\n'}If you did not request this, contact the administrators of ${place}.
 `,
   });
 }

@@ -156,6 +156,77 @@ describe('a key', () => {
     }
   });
 
+  test('is invalid from its expiry on in streams and long polls that wait', async () => {
+    const { owner } = await place();
+    const key = await keyOf(owner, ['events', 'read'], { expiresAt: new Date(clock + MINUTE).toISOString() });
+    const register = async () =>
+      (await owner.register({ fetch_event_types: ['realm'], event_types: ['user_status'] })) as Json;
+    const { queue_id, last_event_id } = await register();
+    await using sse = await EventStream.open(key.client, 'position', {
+      queueId: (await register()).queue_id,
+      transport: 'sse',
+    });
+    const poll = basic(owner, key).rest('GET', '/events', { queue_id, last_event_id });
+    const viewer = { id: owner.id, organization: { id: await organizationOf(owner) }, clientName: 'test' };
+    await expect.poll(async () => (await service.app.queues.look({ viewer } as never, queue_id)).reader).toBeDefined();
+    clock += MINUTE;
+    // Both end before an event, within the interval of the checks.
+    expect((await poll).body.events ?? []).toEqual([]);
+    expect(await sse.ended).toMatchObject({ how: 'complete' });
+    expect((await basic(owner, key).rest('GET', '/events', { queue_id, last_event_id })).status).toBe(401);
+  });
+
+  test('reads files, pictures and uploads only with the scopes for them', async () => {
+    const { owner, member } = await place();
+    const request = (client: Visitor, method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
+      send(service.url, { method, path, headers: { ...client.headers, ...headers } });
+    const clientOf = async (...scopes: KeyScope[]) => (await keyOf(owner, scopes)).client;
+    const [reading, writing, listening] = [await clientOf('read'), await clientOf('write'), await clientOf('events')];
+    const tus = { 'tus-resumable': '1.0.0' };
+    const begin = { ...tus, 'upload-length': '3', 'upload-metadata': 'filename YS50eHQ=' };
+    const created = await request(writing, 'POST', '/tus', begin);
+    expect(created.status).toBe(201);
+    const upload = new URL(created.headers.location ?? '', service.url).pathname;
+    const part = { ...tus, 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' };
+    for (const client of [reading, listening]) {
+      expect((await request(client, 'HEAD', upload, tus)).status).toBe(403);
+      expect((await request(client, 'PATCH', upload, part)).status).toBe(403);
+      expect((await request(client, 'DELETE', upload, tus)).status).toBe(403);
+    }
+    // Another user's upload does not exist.
+    expect((await request(member, 'HEAD', upload, tus)).status).toBe(404);
+    const { text } = await send(service.url, {
+      method: 'PATCH',
+      path: upload,
+      headers: { ...writing.headers, ...part },
+      body: 'abc',
+    });
+    const { url } = JSON.parse(text);
+    for (const path of [url, `/avatar/${owner.id}`]) {
+      for (const client of [writing, listening])
+        expect([path, (await request(client, 'GET', path)).status]).toEqual([path, 403]);
+    }
+    const limited = basic(owner, await keyOf(owner, ['write', 'events', 'administration']));
+    expect((await limited.rest('GET', url)).body.required_scopes).toBe('read');
+    expect((await request(reading, 'GET', url)).text).toBe('abc');
+    const { url: temporary } = await owner.ok('GET', url);
+    const opened = new URL(temporary, service.url);
+    const open = (change: (to: URL) => void = () => {}) => {
+      const to = new URL(opened);
+      change(to);
+      return send(service.url, { method: 'GET', path: to.pathname + to.search, headers: { host: owner.host } });
+    };
+    expect((await open()).text).toBe('abc');
+    // The address of a file is signed with its time, and for its organization.
+    for (const change of [
+      (to: URL) => to.searchParams.set('until', String(Number(to.searchParams.get('until')) + 1)),
+      (to: URL) => to.searchParams.set('signature', 'A'.repeat(to.searchParams.get('signature')?.length ?? 0)),
+      (to: URL) => to.searchParams.delete('until'),
+    ]) {
+      expect((await open(change)).status).toBe(404);
+    }
+  });
+
   test('ends its own sockets, streams and long polls when it is revoked, and no others', async () => {
     const { owner } = await place();
     const [key, other] = [await keyOf(owner, ['events', 'read']), await keyOf(owner, ['events'])];

@@ -285,7 +285,14 @@ describe('a session', () => {
       });
       const { app } = service;
       const place = { app, work: app.work, caller: undefined, clientName: 'test' };
-      return (await openSession(place, user, { userAgent: 'Browser/2.0', networkAddress: '127.0.0.1' })).session.id;
+      return (
+        await openSession(
+          place,
+          user,
+          { userAgent: 'Browser/2.0', networkAddress: '127.0.0.1' },
+          { change: async () => {} },
+        )
+      ).session.id;
     };
     const [ofMember, ofAdministrator] = [await begin(member), await begin(administrator)];
     const seen = async (by: Person, user: Person) =>

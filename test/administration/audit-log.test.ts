@@ -4,13 +4,15 @@ import { pruneAuditLog } from '../../src/administration/audit-log/retention.ts';
 import type { AUDIT_ACTIONS } from '../../src/events/audit.ts';
 import { transact } from '../../src/events/log.ts';
 import type { AuditLogEntry } from '../../src/generated/prisma/client.ts';
+import { routes } from '../../src/server/registries/features.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { runCommand } from '../helpers/control.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { documentOf, GRAPHQL_CALLS, REFUSALS } from '../helpers/graphql-calls.ts';
 import { type Json, send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import type { Person } from '../helpers/person.ts';
+import type { Method, Person } from '../helpers/person.ts';
+import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
 import { createOrganization, OWNER_PASSWORD } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
@@ -61,6 +63,7 @@ const AUDITED: Readonly<Record<string, (typeof AUDIT_ACTIONS)[number]>> = {
   updateCustomProfileField: 'profile_field_changed',
   updateIdentityProvider: 'identity_provider_changed',
   setOrganizationIcon: 'organization_changed',
+  setStatus: 'user_profile_changed',
   updateOrganization: 'organization_changed',
   updateOrganizationDomain: 'domain_changed',
   updateSettingsOf: 'user_settings_changed',
@@ -128,7 +131,7 @@ const NOT_AUDITED = [
     'scheduleMessage',
     'sendMessage',
   ],
-  ...['setAvatar', 'setEditTyping', 'setStatus', 'setTopicVisibility', 'setTyping', 'unresolveTopic', 'updateDraft'],
+  ...['setAvatar', 'setEditTyping', 'setTopicVisibility', 'setTyping', 'unresolveTopic', 'updateDraft'],
   ...['testWelcomeMessage', 'uploadFile'],
   ...['updateMessageFlags', 'updateMessageFlagsInNarrow', 'updateNavigationView', 'updateProfileData'],
   ...['updateSavedSnippet', 'updateScheduledMessage', 'updateSubscriptionSettings'],
@@ -139,9 +142,22 @@ const NOT_AUDITED = [
  * no scope.
  */
 const WITHOUT_SCOPE: Readonly<Record<string, string>> = {
+  setStatus: 'only entries for the status of other users, which require the scope when they are written',
   subscribe: 'only entries for other users, which require the scope when they are written',
   unsubscribe: 'only entries for other users, which require the scope when they are written',
   updateSettings: 'only entries for a new password or address, which require the scope when they are written',
+};
+
+/** Actions of endpoints that make one of the changes of a mutation. */
+const OF_ENDPOINTS: Readonly<Record<string, (typeof AUDIT_ACTIONS)[number]>> = {
+  'PATCH /users/{email}': 'user_renamed',
+  'POST /user_groups/{user_group_id}/subgroups': 'group_subgroups_added',
+};
+
+/** Endpoints that are tested below, with the reason. */
+const ENDPOINTS_TESTED_ALONE: Readonly<Record<string, string>> = {
+  'POST /default_streams': 'the channel of its call is a default channel already',
+  'POST /users/me/status': 'only the status of other users is recorded, which have another endpoint',
 };
 
 let service: InProcess;
@@ -216,6 +232,51 @@ describe('entries', () => {
     const own = Object.entries(seen).filter(([field]) => NOT_AUDITED.includes(field));
     expect(own.filter(([, actions]) => actions.length > 0)).toEqual([]);
     expect(new Set(Object.values(seen).flat()).size).toBeGreaterThan(35);
+  });
+
+  test('are written for every administrative request over REST that succeeds, and for none that is refused', async () => {
+    const at = await makeScene({ on: service });
+    const id = await numberOf(at);
+    const seen: Record<string, readonly string[]> = {};
+    // In the order of the calls, because later ones remove objects that earlier ones need.
+    const endpoints = Object.entries(REST_CALLS).flatMap(([name, calls]) => {
+      const endpoint = routes.find(({ method, path }) => `${method} ${path}` === name);
+      return endpoint === undefined || endpoint.method === 'GET' ? [] : [{ name, endpoint, calls }];
+    });
+    const mutationsOf = ({ equivalents }: (typeof routes)[number]) =>
+      equivalents.map((equivalent) => /^\w+/.exec(equivalent)?.[0] ?? '');
+    for (const { name, endpoint, calls } of endpoints) {
+      const isAudited = mutationsOf(endpoint).some((field) => AUDITED[field] !== undefined);
+      for (const call of calls(at.names)) {
+        const by = async (person: Person) => {
+          const before = await last(id);
+          const path = pathOf(endpoint.path, call);
+          const { status } = await person.rest(endpoint.method as Method, path, call.parameters ?? {});
+          // Failed sign-ins are written after the response.
+          const written = (await entries(id, before)).map(({ action }) => action);
+          return { status, written: written.filter((action) => action !== 'sign_in_failed') };
+        };
+        if (isAudited && endpoint.auth === 'basic' && call.as === undefined) {
+          const refused = await by(at.guest);
+          if (refused.status >= 400) expect([name, refused.written]).toEqual([name, []]);
+        }
+        const { status, written } = await by(call.as === undefined ? at.owner : at[call.as]);
+        if (status >= 400) expect([name, call.refusal === undefined, written]).toEqual([name, false, []]);
+        else seen[name] = [...(seen[name] ?? []), ...written];
+      }
+    }
+    const wrong = endpoints.flatMap(({ name, endpoint }) => {
+      const fields = mutationsOf(endpoint);
+      const expected = fields.flatMap((field) => AUDITED[field] ?? []);
+      const written = seen[name] ?? [];
+      const isRight =
+        expected.length > 0
+          ? [...expected, OF_ENDPOINTS[name]].some((action) => action !== undefined && written.includes(action))
+          : written.length === 0 || fields.some((field) => TESTED_ALONE.includes(field));
+      return isRight || name in ENDPOINTS_TESTED_ALONE ? [] : [[name, fields, written]];
+    });
+    expect(wrong).toEqual([]);
+    expect(Object.values(seen).filter((written) => written.length > 0).length).toBeGreaterThan(45);
   });
 
   test('contain no secrets and no email addresses', async () => {
@@ -323,6 +384,9 @@ describe('members, settings and defaults', () => {
     await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['ships'], principals });
     await owner.ok('PATCH', `/users/${member.id}`, { full_name: 'A Third Name' });
     await owner.ok('PATCH', '/realm/user_settings_defaults', { twenty_four_hour_time: true });
+    await owner.ok('POST', '/users/me/status', { status_text: 'own' });
+    await owner.ok('POST', `/users/${member.id}/status`, { status_text: 'secret', emoji_name: 'tada' });
+    await owner.ok('POST', '/default_streams', { stream_id: channelId });
     await member.ok('DELETE', '/users/me');
     const written = await entries(organizationId, before);
     expect(written.map(({ action, objectId, actorId }) => [action, objectId, actorId])).toEqual([
@@ -330,10 +394,13 @@ describe('members, settings and defaults', () => {
       ['channel_subscribers_removed', channelId, owner.id],
       ['user_renamed', member.id, owner.id],
       ['user_defaults_changed', organizationId, owner.id],
+      ['user_profile_changed', member.id, owner.id],
+      ['channel_changed', channelId, owner.id],
       ['user_deactivated', member.id, member.id],
     ]);
     expect(written[0]?.details).toEqual({ user_ids: { new: [member.id] }, count: { new: 1 } });
     expect(written[3]?.details).toEqual({ twenty_four_hour_time: { old: false, new: true } });
+    expect(written[4]?.details).toEqual({ status_text: {}, status_emoji: {} });
     expect(administrator.id).not.toBe(owner.id);
   });
 });

@@ -472,7 +472,7 @@ describe('an invitation link', () => {
   });
 
   test('does not reveal whether an address has an account', async () => {
-    const { owner, member, anonymous } = await place();
+    const { owner, member, anonymous, organization } = await place();
     const token = await link(owner);
     const email = newAddress();
     const [free, taken] = [
@@ -483,6 +483,17 @@ describe('an invitation link', () => {
     const [mail] = await mailsTo(member.email);
     expect(mail?.body).toContain('You already have an account there');
     expect(mail?.body).not.toMatch(TOKEN);
+    // The time does not reveal it either, because the statements are the same. They read one row by its key, or none.
+    const statementsFor = async (address: string) => {
+      const all = await service.queriesOf(() => request(anonymous, token, address));
+      return all
+        .filter((sql) => !/FROM event_counter WHERE realm_id = ANY/.test(sql))
+        .map((sql) => sql.replace(/"public"."user_account"."id" IN \(\$2\)|1=0/, 'key'))
+        .map((sql) => sql.replace(/OFFSET \$\d$/, 'OFFSET'));
+    };
+    expect(await statementsFor(owner.email)).toEqual(await statementsFor(newAddress()));
+    const where = { organizationId: organization.id, action: 'invitation_created', actorKind: 'visitor' };
+    expect(await service.app.db.auditLogEntry.count({ where })).toBe(4);
   });
 
   test('is limited to three emails per address and hour', async () => {
@@ -702,6 +713,157 @@ describe('permission to invite', () => {
       }),
     });
     expect(JSON.parse(text).data.createInviteLink.invitation.linkUrl).toContain('/join/');
+  });
+});
+
+describe('the REST interface', () => {
+  const OK = { result: 'success', msg: '' };
+  const DEFAULT_SECONDS = 14_400 * 60;
+
+  test('takes the parameters in the forms that clients send, and returns the documented fields', async () => {
+    const { owner, organization } = await place();
+    const channelId = await channelOf(owner, 'ships', [owner]);
+    const { group_id } = await owner.ok('POST', '/user_groups/create', { name: 'crew', description: '', members: [] });
+    const form = async (path: string, fields: Readonly<Record<string, string>>) => {
+      const { status, text } = await send(owner.url, {
+        ...{ method: 'POST', path: `/api/v1${path}`, body: new URLSearchParams(fields).toString() },
+        headers: {
+          ...{ host: owner.host, authorization: owner.authorization ?? '' },
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+      });
+      return { status, body: JSON.parse(text) };
+    };
+    const [first, second, third, fourth] = [newAddress(), newAddress(), newAddress(), newAddress()];
+    expect(await form('/invites', { invitee_emails: `${first}, ${second}\n${third}`, stream_ids: '[]' })).toEqual({
+      ...{ status: 200, body: OK },
+    });
+    const all = {
+      ...{ invitee_emails: fourth, invite_expires_in_minutes: 'null', invite_as: '600' },
+      ...{ stream_ids: `[${channelId}]`, group_ids: `[${group_id}]`, include_realm_default_subscriptions: 'true' },
+      ...{ notify_referrer_on_join: 'false', welcome_message_custom_text: 'x'.repeat(8000) },
+    };
+    expect(await form('/invites', all)).toEqual({ status: 200, body: OK });
+    const { body } = await form('/invites/multiuse', {});
+    expect(body).toEqual({ ...OK, invite_link: expect.stringMatching(`^http://${owner.host}/join/[\\w-]{43}$`) });
+    const { invitee_emails: _, notify_referrer_on_join: _n, ...ofLink } = all;
+    expect((await form('/invites/multiuse', { ...ofLink, invite_expires_in_minutes: '1' })).status).toBe(200);
+    const reply = await owner.ok('GET', '/invites');
+    const seconds = Math.floor(clock / 1000);
+    const record = {
+      ...{ id: expect.any(Number), invited_by_user_id: owner.id, invited: seconds, invited_as: 400 },
+      ...{ expiry_date: seconds + DEFAULT_SECONDS, notify_referrer_on_join: true, is_multiuse: false },
+    };
+    const url = expect.stringMatching(/\/join\//);
+    expect(reply).toEqual({
+      ...OK,
+      invites: [
+        ...[first, second, third].map((email) => ({ ...record, email })),
+        { ...record, email: fourth, invited_as: 600, expiry_date: null, notify_referrer_on_join: false },
+        { ...record, link_url: body.invite_link, is_multiuse: true },
+        { ...record, invited_as: 600, expiry_date: seconds + 60, link_url: url, is_multiuse: true },
+      ].map((one) => (one.is_multiuse ? { ...one, notify_referrer_on_join: expect.any(Boolean) } : one)),
+    });
+    const [byEmail, , , , link] = reply.invites.map(({ id }: Json) => id);
+    expect((await form(`/invites/${byEmail}/resend`, {})).body).toEqual(OK);
+    expect((await owner.rest('DELETE', `/invites/${byEmail}`)).body).toEqual(OK);
+    expect((await owner.rest('DELETE', `/invites/multiuse/${link}`)).body).toEqual(OK);
+    const welcome = { welcome_message_custom_text: 'Ahoy' };
+    const test = await owner.rest('POST', '/realm/test_welcome_bot_custom_message', welcome);
+    expect(test.body).toEqual({ ...OK, message_id: expect.any(Number) });
+    expect(organization.id).toBeGreaterThan(0);
+  });
+
+  test('refuses malformed parameters with the documented errors', async () => {
+    const { owner, member, guest } = await place();
+    const one = { invitee_emails: newAddress(), stream_ids: '[]' };
+    const refused = async (path: string, parameters: Parameters, by: Person = owner) => {
+      const { status, body } = await by.rest('POST', path, parameters);
+      return [status, body.code, body.var_name ?? body.msg];
+    };
+    const missing = (name: string) => [400, 'REQUEST_VARIABLE_MISSING', name];
+    expect(await refused('/invites', { invitee_emails: 'a@new.example' })).toEqual(missing('stream_ids'));
+    expect(await refused('/invites', { stream_ids: '[]' })).toEqual(missing('invitee_emails'));
+    expect(await refused('/realm/test_welcome_bot_custom_message', {})).toEqual(missing('welcome_message_custom_text'));
+    for (const [name, value] of [
+      ...([
+        ['stream_ids', '1'],
+        ['stream_ids', '["x"]'],
+        ['stream_ids', 'no'],
+        ['group_ids', '{}'],
+      ] as const),
+      ...([
+        ['invite_as', '"400"'],
+        ['invite_as', '450'],
+        ['invite_as', 'x'],
+        ['invite_as', '400.5'],
+      ] as const),
+      ...([
+        ['invite_expires_in_minutes', '0'],
+        ['invite_expires_in_minutes', '-1'],
+        ['invite_expires_in_minutes', 'x'],
+      ] as const),
+      ...([
+        ['include_realm_default_subscriptions', 'yes'],
+        ['notify_referrer_on_join', '2'],
+      ] as const),
+      ...([['welcome_message_custom_text', 'x'.repeat(8001)]] as const),
+    ]) {
+      const [status, code] = await refused('/invites', { ...one, [name]: value });
+      expect([name, value, status, code]).toEqual([
+        name,
+        value,
+        400,
+        expect.stringMatching(/^(BAD_REQUEST|INVALID_\w+)$/),
+      ]);
+    }
+    expect((await refused('/invites', one, guest)).slice(0, 2)).toEqual([400, 'BAD_REQUEST']);
+    expect((await refused('/invites/multiuse', {}, member)).slice(0, 2)).toEqual([400, 'BAD_REQUEST']);
+    expect((await refused('/invites/0/resend', {}))[1]).toBe('BAD_REQUEST');
+    expect((await owner.as(undefined).rest('GET', '/invites')).status).toBe(401);
+    expect(await listed(owner)).toEqual([]);
+  });
+
+  test('sends invites_changed to administrators, bots included, and to the inviter', async () => {
+    const { owner, administrator, moderator, member, guest, bot } = await place();
+    await owner.ok('PATCH', `/users/${bot.id}`, { role: 200 });
+    const people = [owner, administrator, bot, moderator, member, guest];
+    const heard = await Promise.all(people.map((one) => one.receiving({ event_types: ['invites_changed'] })));
+    await invite(member, newAddress());
+    const events = await Promise.all(heard.map((one) => one()));
+    const changed = [{ type: 'invites_changed' }];
+    expect(events).toEqual([changed, changed, changed, [], changed, []]);
+  });
+
+  test('is described by registration and by the server settings', async () => {
+    const { owner, member, guest, anonymous } = await place();
+    const groups = (await owner.ok('GET', '/user_groups')).user_groups;
+    const idOf = (name: string) => groups.find((one: Json) => one.name === name).id;
+    const state = await member.register({ fetch_event_types: ['realm', 'realm_user'] });
+    expect(state).toMatchObject({
+      ...{ can_invite_others_to_realm: true, realm_invite_required: true, realm_emails_restricted_to_domains: false },
+      ...{ realm_can_invite_users_group: idOf('role:members'), realm_disallow_disposable_email_addresses: true },
+      ...{ realm_create_multiuse_invite_group: idOf('role:administrators'), realm_send_welcome_emails: true },
+      ...{ realm_welcome_message_custom_text: '', realm_email_auth_enabled: true, realm_password_auth_enabled: true },
+      ...{ password_min_length: 8, password_max_length: 100, password_min_guesses: expect.any(Number) },
+      realm_authentication_methods: {
+        Email: { enabled: true, available: true },
+        'OpenID Connect': { enabled: false, available: true },
+      },
+    });
+    for (const [name, rules] of Object.entries({
+      can_invite_users_group: { default_group_name: 'role:members', allow_everyone_group: false },
+      create_multiuse_invite_group: { default_group_name: 'role:administrators', allow_everyone_group: false },
+    })) {
+      expect(state['server_supported_permission_settings'].realm[name]).toMatchObject(rules);
+    }
+    expect((await guest.register({ fetch_event_types: ['realm_user'] })).can_invite_others_to_realm).toBe(false);
+    const settings = await anonymous.ok('GET', '/server_settings');
+    expect(settings).toMatchObject({
+      ...{ email_auth_enabled: true, require_email_format_usernames: true, external_authentication_methods: [] },
+      ...{ realm_url: `http://${owner.host}`, realm_uri: `http://${owner.host}` },
+      authentication_methods: { password: true, email: true, 'openid connect': false },
+    });
   });
 });
 

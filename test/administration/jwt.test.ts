@@ -458,6 +458,9 @@ describe('POST /jwt/fetch_api_key', () => {
       ...{ apiKey: member.apiKey, email: member.email, userId: globalId('User', member.id) },
     });
     expect(await graphql('nonsense', anonymous)).toMatchObject({ code: 'BAD_REQUEST', message: 'Bad JSON web token' });
+    const where = { organizationId: at.signed.organization.id, actorId: member.id, action: 'signed_in' };
+    const { details } = await service.app.db.auditLogEntry.findFirstOrThrow({ where, orderBy: { id: 'desc' } });
+    expect(details).toEqual({ credential: { new: 'api_key' }, method: { new: 'web token' } });
   });
 
   async function graphql(token: string, visitor: Organization['anonymous']): Promise<Json> {
@@ -487,6 +490,21 @@ describe('POST /jwt/fetch_api_key', () => {
     expect(await told(post(tokenOf({}, {}, { secret: OTHER_SECRET })))).toEqual(BAD);
     expect(await told(post(tokenOf({})))).toEqual(NO_EMAIL);
     expect((await post(tokenOf({ email: 'nobody@acme.example' }))).body.code).toBe('AUTHENTICATION_FAILED');
+  });
+
+  test('refuses an address that only looks like that of an account', async () => {
+    const { anonymous, organization } = at.signed;
+    const { db } = service.app;
+    const email = 'kate@kelvin.example';
+    const { member } = at.signed;
+    const where = { organizationId_id: { organizationId: organization.id, id: member.id } };
+    await db.user.update({ where, data: { email: email.toUpperCase() } });
+    const offered = async (claim: string) =>
+      (await graphql(tokenOf({ email: claim }, { alg: 'RS256' }, rsa), anonymous)).code;
+    expect(await offered(email.replace('k', '\u212A'))).toBe('AUTHENTICATION_FAILED');
+    expect(await offered(email.replace('@k', '@\u212A'))).toBe('AUTHENTICATION_FAILED');
+    expect(await offered(` ${email} `)).toBeUndefined();
+    await db.user.update({ where, data: { email: member.email } });
   });
 
   test('answers 401 for a deactivated organization', async () => {

@@ -164,7 +164,9 @@ describe('a passkey', () => {
     // The recovery codes work without an authenticator app.
     const again = await firstStep(at, owner);
     expect(await secondStep(at, again.challenge, { code: recoveryCodes?.[0] })).toMatchObject(SIGNED_IN);
-    expect(await actionsOf(at)).toContain('passkey_added');
+    expect(await actionsOf(at)).toEqual(
+      expect.arrayContaining(['passkey_added', 'signed_in', 'recovery_code_used', 'signed_in']),
+    );
     expect(await mailsTo(owner)).toContain('the passkey "Phone" was added to your account');
     expect((await events()).length).toBeGreaterThan(0);
   });
@@ -173,7 +175,9 @@ describe('a passkey', () => {
     const at = await place();
     const { owner } = at;
     const { authenticator } = await enrolled(owner);
+    expect(await actionsOf(at)).not.toContain('signed_in');
     expect(await signInAlone(at, authenticator)).toEqual({ ...ALONE, userId: globalId('User', owner.id) });
+    expect(await actionsOf(at)).toContain('signed_in');
     expect(await signInAlone(at, authenticator, { isVerified: false })).toMatchObject(REFUSED);
     expect(await signInAlone(at, authenticator, { userHandle: null })).toMatchObject(REFUSED);
     const other = Buffer.from(String(at.member.id)).toString('base64url');

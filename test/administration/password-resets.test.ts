@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Authenticator } from '../helpers/authenticator.ts';
 import { runCommand } from '../helpers/control.ts';
 import { type Json, send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
@@ -102,6 +103,38 @@ describe('a forgotten password', () => {
     expect((await submit(good)).text).toContain('was already used');
   });
 
+  test('lists the credentials that stay valid in the email about it, and how to remove them', async () => {
+    const { owner, anonymous, organization } = await place();
+    const lastMail = async () => {
+      const where = { recipient: owner.email, subject: { startsWith: 'Your password' } };
+      return (await service.app.db.outgoingMail.findFirst({ where, orderBy: { id: 'desc' } }))?.body ?? '';
+    };
+    const { options } = await owner.mutate('beginPasskey', {}, 'options');
+    const response = new Authenticator(`http://${owner.host}`).create(options);
+    await owner.mutate('addPasskey', { name: 'Phone', response }, '__typename');
+    await owner.mutate('createApiKey', { name: 'Deployment', scopes: ['READ'] }, 'secret');
+    const identity = { organizationId: organization.id, userId: owner.id, issuer: 'https://id.example', subject: 'x' };
+    await service.app.db.linkedIdentity.create({ data: { ...identity, createdAt: new Date(clock) } });
+    await owner.ok('PATCH', '/settings', { old_password: OWNER_PASSWORD, new_password: 'another good password' });
+    const settings = `http://${owner.host}/settings`;
+    const day = new Date(clock).toISOString().slice(0, 10);
+    const changed = await lastMail();
+    for (const line of [
+      ...[`- the passkey "Phone", added on ${day}`, `- https://id.example, linked on ${day}`],
+      ...[`- the API key "Deployment", created on ${day}`, '- the API keys of your bot bot'],
+      ...[`remove it at ${settings}/account`, `remove it at ${settings}/api-keys`],
+    ]) {
+      expect(changed).toContain(line);
+    }
+    await request(anonymous, owner.email);
+    expect((await reset(anonymous, await tokenTo(owner.email, owner)))['__typename']).toBe('ResetPasswordPayload');
+    const afterReset = await lastMail();
+    expect(afterReset).toContain(`- the passkey "Phone", added on ${day}`);
+    // The reset revokes API keys with a name.
+    expect(afterReset).not.toContain('Deployment');
+    expect(afterReset).toContain('contact the administrators');
+  });
+
   test('ends a change of address that another person has started', async () => {
     const { owner, anonymous } = await place();
     const theirs = `intruder.${owner.id}@evil.example`;
@@ -197,9 +230,9 @@ describe('a forgotten password', () => {
   });
 
   test('keeps the old password if the account was deactivated, or changed its password or address', async () => {
-    const { owner, member, guest, administrator, anonymous, organization } = await place();
+    const { owner, member, guest, administrator, moderator, anonymous, organization } = await place();
     const tokens: string[] = [];
-    for (const person of [owner, member, guest]) {
+    for (const person of [owner, member, guest, moderator]) {
       await request(anonymous, person.email);
       tokens.push(await tokenTo(person.email, person));
     }
@@ -208,6 +241,13 @@ describe('a forgotten password', () => {
     await runCommand(service.dataDir, 'user grant', right);
     await administrator.ok('PATCH', `/users/${member.id}`, { new_email: 'moved@new.example' });
     await owner.ok('DELETE', `/users/${guest.id}`);
+    // The person can confirm another address as well.
+    await moderator.ok('PATCH', '/settings', { email: 'own@new.example' });
+    const [confirmation] = await service.app.db.outgoingMail.findMany({ where: { recipient: 'own@new.example' } });
+    const [, confirming = ''] = /confirm-email\?token=([\w-]{43})$/m.exec(confirmation?.body ?? '') ?? [];
+    const query = `mutation ($input: ConfirmEmailChangeInput!) { confirmEmailChange(input: $input) { __typename } }`;
+    const { data } = await anonymous.graphql(query, { input: { token: confirming } });
+    expect(data.confirmEmailChange.__typename).toBe('ConfirmEmailChangePayload');
     for (const token of tokens) expect(await reset(anonymous, token)).toMatchObject(BAD_LINK);
     const hashes = await service.app.db.passwordReset.count({ where: { organizationId: organization.id } });
     expect(hashes).toBe(0);

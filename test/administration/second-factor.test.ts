@@ -281,6 +281,23 @@ describe('attacks', () => {
     expect(await secondStep(at, stale.challenge, codeOf(secret))).toMatchObject(EXPIRED);
   });
 
+  test('a challenge does not outlive its account, and the clock of an app cannot run backwards', async () => {
+    const at = await place();
+    const vera = await at.signUp('Vera', 'member', OWNER_PASSWORD);
+    const { secret } = await enrolled(vera);
+    const [first, second, third] = [await firstStep(at, vera), await firstStep(at, vera), await firstStep(at, vera)];
+    // A clock that is ahead uses the code of the next step. The current one is older, and refused.
+    const current = codeOf(secret);
+    expect((await secondStep(at, first.challenge, codeOf(secret, clock + STEP))).__typename).toBe(
+      'CompleteSignInPayload',
+    );
+    expect(await secondStep(at, second.challenge, current)).toMatchObject(WRONG);
+    clock += 2 * STEP;
+    await at.owner.ok('DELETE', `/users/${vera.id}`);
+    expect((await secondStep(at, third.challenge, codeOf(secret))).__typename).toBe('UserDeactivatedError');
+    expect((await firstStep(at, vera)).__typename).toBe('UserDeactivatedError');
+  });
+
   test('the code and the recovery codes of another person are refused', async () => {
     const at = await place();
     const { owner, member } = at;
@@ -369,6 +386,38 @@ describe('an organization', () => {
     expect((await signIn(at, owner, codeOf(begun.secret))).__typename).toBe('CompleteSignInPayload');
   });
 
+  test('adds no second factor at a sign-in that fails, so that no recovery codes are lost', async () => {
+    const at = await place();
+    const { owner, anonymous } = at;
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 100 });
+    const { db } = service.app;
+    const { challenge } = await firstStep(at, owner);
+    const options = '... on BeginPasskeyAtSignInPayload { options }';
+    const begun = await attempt(anonymous, 'beginPasskeyAtSignIn', { challenge }, options);
+    const passkey = new Authenticator(`http://${owner.host}`).create(begun.options);
+    const SECRET = '... on BeginSecondFactorAtSignInPayload { secret }';
+    const { secret } = await attempt(anonymous, 'beginSecondFactorAtSignIn', { challenge }, SECRET);
+    const withProof = (proof: Parameters) => attempt(anonymous, 'completeSignIn', { challenge, proof }, RECOVERY);
+    await db.$executeRawUnsafe(`CREATE FUNCTION refuse_session() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN RAISE EXCEPTION 'No session begins.'; END $$`);
+    await db.$executeRawUnsafe(`CREATE TRIGGER refuse_session BEFORE INSERT ON session
+      FOR EACH ROW WHEN (NEW.user_id = ${owner.id}) EXECUTE FUNCTION refuse_session()`);
+    try {
+      for (const proof of [{ passkey }, { code: codeOf(secret) }]) {
+        expect((await withProof(proof)).extensions.code).toBe('INTERNAL_SERVER_ERROR');
+      }
+    } finally {
+      await db.$executeRawUnsafe('DROP FUNCTION refuse_session CASCADE');
+    }
+    const where = { userId: owner.id };
+    expect([await db.passkey.count({ where }), await db.recoveryCode.count({ where })]).toEqual([0, 0]);
+    expect(await db.secondFactor.count({ where: { ...where, confirmedAt: { not: null } } })).toBe(0);
+    expect(await actionsOf(at)).not.toContain('second_factor_added');
+    // The same challenge and code still work.
+    expect((await withProof({ code: codeOf(secret) })).recoveryCodes).toHaveLength(10);
+    expect(await mailsTo(owner)).toContain('If you have not seen its recovery codes, replace them');
+  });
+
   test('can require it of fewer roles only with the password, and its owners are notified', async () => {
     const at = await place();
     const { owner } = at;
@@ -433,6 +482,14 @@ describe('a client that opens the browser', () => {
     const sealed = Buffer.from(url.searchParams.get('otp_encrypted_api_key') ?? '', 'hex');
     const key = Buffer.from(sealed.map((byte, i) => byte ^ (otp[i] ?? 0))).toString('ascii');
     expect([key, url.searchParams.get('email')]).toEqual([owner.apiKey, owner.email]);
+    const handedOver = await service.app.db.auditLogEntry.findMany({
+      where: { organizationId: at.organization.id, action: 'signed_in' },
+      orderBy: { id: 'asc' },
+    });
+    expect(handedOver.map(({ actorId, details }) => [actorId, details])).toEqual([
+      [owner.id, { credential: { new: 'session' } }],
+      [owner.id, { credential: { new: 'api_key' }, method: { new: 'browser' } }],
+    ]);
     clock += 6 * MINUTE;
     const bytes = Buffer.from((await proceed('DESKTOP', otp.toString('hex'))).desktopCode, 'hex');
     const decipher = createDecipheriv('aes-256-gcm', otp, bytes.subarray(0, 12));

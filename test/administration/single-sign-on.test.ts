@@ -1,7 +1,9 @@
-import { createDecipheriv, randomBytes } from 'node:crypto';
+import { createDecipheriv, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { decodeJwt, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { KeyVault, loadSecretKey } from '../../src/platform/key-vault.ts';
 import { renewSealed, reseal } from '../../src/server/secret-key.ts';
+import { Authenticator } from '../helpers/authenticator.ts';
 import { CookieBrowser } from '../helpers/browser.ts';
 import { runCommand } from '../helpers/control.ts';
 import { globalId } from '../helpers/global-ids.ts';
@@ -31,6 +33,7 @@ afterAll(async () => {
 beforeEach(() => {
   clock = Date.now();
   provider.instead = undefined;
+  provider.idToken = undefined;
 });
 
 const place = () => createOrganization({}, { on: service, password: OWNER_PASSWORD });
@@ -133,7 +136,7 @@ describe('sign-in', () => {
   test('does not trust an address that is not verified', async () => {
     const at = await place();
     await connected(at, { domains: ['new.example'], createsAccounts: true });
-    for (const email_verified of [false, undefined, 'true']) {
+    for (const email_verified of [false, undefined, 'true', 'false', 1, null, {}, ['true']] as never[]) {
       for (const email of [at.owner.email, 'stranger@new.example']) {
         const browser = new Browser(at);
         const message = `Sign in at company has not verified your email address ${email}. Verify it there, then sign in again.`;
@@ -431,6 +434,25 @@ describe('a linked identity', () => {
     await new Browser(at).signIn(personAt({ email }, other), { at: other, slug: 'second' });
     expect(await unlink(person)).toMatchObject({ __typename: 'UnlinkIdentityPayload' });
     expect(await unlink(person, { issuer: other.issuer })).toMatchObject({ __typename: 'ConflictError' });
+    // A passkey signs in alone if its authenticator has verified the person.
+    const authenticator = new Authenticator(originOf(at.owner));
+    const addPasskey = async () => {
+      const { options } = await person.mutate('beginPasskey', {}, 'options');
+      const response = authenticator.create(options, { isVerified: false });
+      await person.mutate('addPasskey', { name: 'Phone', response }, '__typename');
+    };
+    await addPasskey();
+    expect(await unlink(person, { issuer: other.issuer })).toMatchObject({ __typename: 'ConflictError' });
+    const begun = await at.anonymous.graphql(
+      'mutation { beginPasskeySignIn { ... on BeginPasskeySignInPayload { options } } }',
+    );
+    const use = authenticator.use(begun.data.beginPasskeySignIn.options);
+    const complete = `mutation ($input: CompletePasskeySignInInput!) { completePasskeySignIn(input: $input) { __typename } }`;
+    const { data } = await at.anonymous.graphql(complete, { input: { response: use } });
+    expect(data.completePasskeySignIn.__typename).toBe('CompletePasskeySignInPayload');
+    const identity = await service.app.db.linkedIdentity.findFirstOrThrow({ where: { userId: user.id } });
+    expect(await unlink(person, { issuer: other.issuer })).toMatchObject({ __typename: 'UnlinkIdentityPayload' });
+    await service.app.db.linkedIdentity.create({ data: identity });
     const userId = globalId('User', user.id);
     expect(await unlink(at.administrator, { userId, issuer: other.issuer })).toMatchObject({
       __typename: 'UnlinkIdentityPayload',
@@ -533,6 +555,28 @@ describe('sign-out', () => {
       `${header}.${encode({ ...claims, sid: undefined })}.${signature}`,
     ];
     for (const bad of forged) expect([bad, await notify(bad)]).toEqual([bad, 400]);
+    // Signed by the provider, but no logout token for this client.
+    const { iat } = claims;
+    for (const change of [
+      ...[
+        { aud: 'another-client' },
+        { iss: other.issuer },
+        { events: undefined },
+        { events: {} },
+        { events: 'logout' },
+      ],
+      ...[
+        { nonce: 'x' },
+        { jti: undefined },
+        { sub: undefined, sid: undefined },
+        { iat: iat - 700 },
+        { exp: undefined },
+      ],
+      { exp: iat - 120, iat: iat - 180 },
+    ]) {
+      const bad = await provider.sign({ ...claims, ...change });
+      expect([change, await notify(bad)]).toEqual([change, 400]);
+    }
     expect(await notify(token, foreign)).toBe(400);
     clock += 20 * MINUTE;
     expect(await notify(token)).toBe(400);
@@ -549,6 +593,75 @@ describe('sign-out', () => {
     await at.member.ok('GET', '/users/me');
     expect(await notify(token)).toBe(400);
   });
+});
+
+test('logout tokens cause few requests to the provider', async () => {
+  await using own = await startOpenIdProvider();
+  const [at, foreign] = [await place(), await place()];
+  await connected(at, { at: own });
+  const reads = () => ({ ...own.reads });
+  const notify = async (logout_token: string, to = at) => {
+    const reply = await send(service.url, {
+      ...{ method: 'POST', path: '/accounts/logout/openid/company/back-channel' },
+      headers: { host: to.owner.host, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ logout_token }).toString(),
+    });
+    return reply.status;
+  };
+  const { clientId: aud } = await service.app.db.identityProvider.findFirstOrThrow({
+    where: { organizationId: at.organization.id },
+  });
+  let tokens = 0;
+  const claims = () => ({
+    ...{ iss: own.issuer, aud, sub: 'x', jti: `token-${++tokens}`, iat: Math.floor(clock / 1000) },
+    ...{ exp: Math.floor(clock / 1000) + 120, events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
+  });
+  // Signed by a stranger, with the id of a key that the provider does not have.
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const forged = (change: object = {}, header: object = {}) =>
+    new SignJWT({ ...claims(), ...change })
+      .setProtectedHeader({ alg: 'RS256', kid: `unknown-${tokens}`, ...header })
+      .sign(privateKey);
+  // Everything that needs no key is checked without a request.
+  const before = reads();
+  for (const bad of [
+    ...['', 'a.b.c', '..', 'x'.repeat(9000), `${'e30'.repeat(500)}.e30.e30`],
+    ...[await forged({ iss: other.issuer }), await forged({ aud: 'x' }), await forged({ jti: undefined })],
+    ...[await forged({ events: {} }), await forged({ nonce: 'x' }), await forged({ sub: undefined })],
+    ...[await forged({ iat: claims().iat - 800 }), await forged({ exp: claims().iat - 800 })],
+    await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256' }).sign(new Uint8Array(32)),
+  ]) {
+    expect(await notify(bad)).toBe(400);
+  }
+  expect(reads()).toEqual(before);
+  // Unknown keys: one read in 30 seconds, also for concurrent tokens.
+  const many = () => Promise.all(Array.from({ length: 10 }, async () => notify(await forged())));
+  expect(new Set([...(await many()), ...(await many())])).toEqual(new Set([400]));
+  expect(reads()).toEqual({ metadata: before.metadata + 1, keys: before.keys + 1 });
+  expect(await notify(await own.sign(claims()))).toBe(200);
+  expect(await notify(await own.sign(claims()), foreign)).toBe(404);
+  expect(reads()).toEqual({ metadata: before.metadata + 1, keys: before.keys + 1 });
+  // A new key of the provider is read, but not within the pause.
+  own.rotate();
+  expect(await notify(await own.sign(claims()))).toBe(400);
+  clock += MINUTE / 2;
+  expect(await notify(await own.sign(claims()))).toBe(200);
+  expect(reads().keys).toBe(before.keys + 2);
+  // If the provider does not respond, the keys that were read stay good for ten minutes, and it is asked once in 30 seconds.
+  own.instead = (_request, response) => response.writeHead(500).end();
+  clock += MINUTE / 2;
+  const down = reads();
+  expect(await notify(await forged())).toBe(502);
+  expect(await notify(await own.sign(claims()))).toBe(200);
+  expect(await notify(await forged())).toBe(400);
+  expect(reads().metadata).toBe(down.metadata + 1);
+  clock += 10 * MINUTE;
+  expect([...(await many()), ...(await many())]).toEqual(Array(20).fill(502));
+  expect(reads().metadata).toBe(down.metadata + 2);
+  own.instead = undefined;
+  expect(await notify(await own.sign(claims()))).toBe(502);
+  clock += MINUTE / 2;
+  expect(await notify(await own.sign(claims()))).toBe(200);
 });
 
 describe('an attack', () => {
@@ -621,13 +734,100 @@ describe('an attack', () => {
     expect(back.searchParams.get('iss')).toBe(other.issuer);
     back.pathname = `${pathOf('company')}/callback`;
     expect(outcome(await browser.back(back.href))).toEqual(INVALID);
-    // Without `iss`, which this provider must send, and at the callback of the other provider.
-    back.searchParams.delete('iss');
-    expect(outcome(await browser.back(back.href))).toEqual(EXPIRED);
+    // At the callback of the other provider.
+    const third = new Browser(at);
+    const { searchParams } = new URL(await third.begin());
+    back.searchParams.set('state', searchParams.get('state') ?? '');
     back.pathname = `${pathOf('evil')}/callback`;
-    const again = new Browser(at);
-    await again.begin();
-    expect(outcome(await again.back(back.href))).toEqual(EXPIRED);
+    expect(outcome(await third.back(back.href))).toEqual(EXPIRED);
+    // Without `iss`, which this provider must send, or with that of another one: the response is otherwise correct.
+    for (const iss of [undefined, other.issuer, `${provider.issuer}/`, '']) {
+      const again = new Browser(at);
+      const correct = new URL(await provider.signIn(await again.begin(), personAt({ email: at.member.email })));
+      if (iss === undefined) correct.searchParams.delete('iss');
+      else correct.searchParams.set('iss', iss);
+      expect([iss, ...outcome(await again.back(correct.href))]).toEqual([iss, ...INVALID]);
+      expect(await again.viewer()).toBeUndefined();
+    }
+  });
+
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  const FORGED: Readonly<Record<string, (claims: JWTPayload, secret: string) => Promise<string> | string>> = {
+    'no signature': (claims) => `${encode({ alg: 'none' })}.${encode(claims)}.`,
+    'the signature of the client secret': (claims, secret) =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
+    'the signature of another key': (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign(stranger),
+    'another audience': (claims) => provider.sign({ ...claims, aud: 'another-client' }),
+    'no audience': ({ aud: _, ...claims }) => provider.sign(claims),
+    'several audiences, for another party': ({ aud, ...claims }) =>
+      provider.sign({ ...claims, aud: [String(aud), 'another-client'], azp: 'another-client' }),
+    'several audiences and no party': ({ aud, ...claims }) =>
+      provider.sign({ ...claims, aud: [String(aud), 'another-client'] }),
+    'another issuer': (claims) => provider.sign({ ...claims, iss: other.issuer }),
+    'an expiry in the past': (claims) => provider.sign({ ...claims, exp: (claims.iat ?? 0) - 600 }),
+    'no expiry': ({ exp: _, ...claims }) => provider.sign(claims),
+    'no subject': ({ sub: _, ...claims }) => provider.sign(claims),
+    'an empty subject': (claims) => provider.sign({ ...claims, sub: '' }),
+    'no nonce': ({ nonce: _, ...claims }) => provider.sign(claims),
+    'the nonce of another sign-in': (claims) => provider.sign({ ...claims, nonce: 'x'.repeat(43) }),
+    'a list as the nonce': (claims) => provider.sign({ ...claims, nonce: [claims['nonce']] }),
+  };
+  test.for(Object.keys(FORGED))('with an ID token that has %s is refused', async (name) => {
+    const at = await place();
+    const client = await provider.register(redirectUriOf(at.owner, 'company'));
+    const input = { slug: 'company', name: 'Sign in at company', issuer: provider.issuer, ...client };
+    await at.owner.mutate('createIdentityProvider', input, FIELDS);
+    provider.idToken = async (token) => (await FORGED[name]?.(decodeJwt(token), client.clientSecret)) ?? token;
+    const browser = new Browser(at);
+    const [status] = outcome(await browser.signIn(personAt({ email: at.member.email })));
+    expect([400, 502]).toContain(status);
+    expect(await browser.viewer()).toBeUndefined();
+    // The same token without the forgery is accepted.
+    provider.idToken = (token) => provider.sign(decodeJwt(token));
+    expect((await browser.signIn(personAt({ email: at.member.email }))).status).toBe(303);
+  });
+
+  test('that combines the address of one source with the verification of another is refused', async () => {
+    const at = await place();
+    await connected(at);
+    const { email } = at.owner;
+    // The ID token names the address of a victim. UserInfo verifies another one.
+    provider.idToken = (token) => provider.sign({ ...decodeJwt(token), email });
+    const browser = new Browser(at);
+    await browser.signIn(personAt({ email: at.member.email }));
+    expect(await browser.viewer()).toMatchObject({ email: at.member.email });
+    // The ID token states that an address is verified, which only UserInfo names.
+    provider.idToken = (token) => provider.sign({ ...decodeJwt(token), email_verified: true });
+    const second = new Browser(at);
+    const reply = await second.signIn(personAt({ email, email_verified: false }));
+    expect(outcome(reply)).toEqual([403, 'Sign in at company does not name an email address for you.']);
+    expect(await second.viewer()).toBeUndefined();
+  });
+
+  test('with an address that only looks like that of an account is refused', async () => {
+    const at = await place();
+    await connected(at, { domains: ['kelvin.example'], createsAccounts: true });
+    const email = `kate.s${made}@kelvin.example`;
+    const { db } = service.app;
+    const { id } = at.member;
+    const where = { organizationId_id: { organizationId: at.organization.id, id } };
+    await db.user.update({ where, data: { email } });
+    for (const lookalike of [
+      ...[email.replace('k', '\u212A'), email.replace('@k', '@\u212A'), email.replace('s', '\u017F')],
+      ...[email.replace('a', '\uFF41'), email.replace('a', '\u0430'), email.replace('kate', 'kate\u200B')],
+      ...[`${email} `, `${email},x@kelvin.example`, `"${email}"@kelvin.example`, `<${email}>`].slice(1),
+    ]) {
+      const browser = new Browser(at);
+      await browser.signIn(personAt({ email: lookalike }));
+      const viewer = await browser.viewer();
+      expect([lookalike, viewer?.databaseId === id]).toEqual([lookalike, false]);
+    }
+    expect(await db.linkedIdentity.count({ where: { organizationId: at.organization.id, userId: id } })).toBe(0);
+    // The letter case of ASCII does not matter.
+    const upper = new Browser(at);
+    await upper.signIn(personAt({ email: email.toUpperCase() }));
+    expect(await upper.viewer()).toMatchObject({ databaseId: id });
   });
 
   test('with an expired cookie is refused', async () => {
@@ -646,6 +846,9 @@ describe('an attack', () => {
     const leads = async (next: string) =>
       (await new Browser(at).signIn(subject, { query: `?next=${encodeURIComponent(next)}` })).headers.location;
     for (const next of [
+      ...['/%2f%2fevil.example', '/%2fevil.example', '/%5cevil.example', '//evil.example/%2f..', '/./\t/evil.example'],
+      ...['///evil.example', '/;@evil.example', '@evil.example', ' //evil.example', '/\u3000//evil.example'],
+      ...['JaVaScRiPt:alert(1)//', 'data:text/html,x', 'https:evil.example', '/x/../..//evil.example', '\u0000//evil'],
       ...['https://evil.example/', '//evil.example', '/\\evil.example', '\\\\evil.example', '/\t/evil.example'],
       ...[
         'javascript:alert(1)',
@@ -758,11 +961,29 @@ describe('a provider', () => {
       expect(reply.authentication_methods['openid connect']).toBe(authenticationMethods.openidConnect);
       return [authenticationMethods.openidConnect, ...methods.map(({ name, loginUrl }: Json) => [name, loginUrl])];
     };
-    expect(await listed()).toEqual([false]);
+    const events = await at.member.receiving({ event_types: ['realm'] });
+    const registered = async () =>
+      (await at.member.register({ fetch_event_types: ['realm'] })).realm_authentication_methods;
+    const methods = (enabled: boolean) => ({
+      Email: { enabled: true, available: true },
+      'OpenID Connect': { enabled, available: true },
+    });
+    expect([await listed(), await registered()]).toEqual([[false], methods(false)]);
     const { id } = await connected(at);
     expect(await listed()).toEqual([true, ['openid:company', pathOf('company')]]);
+    expect(await registered()).toEqual(methods(true));
+    await connected(at, { slug: 'second' });
+    const { identityProviders } = (await at.owner.query('{ organization { identityProviders { nodes { id slug } } } }'))
+      .organization;
+    const second = identityProviders.nodes.find(({ slug }: Json) => slug === 'second').id;
+    await at.owner.mutate('deleteIdentityProvider', { identityProviderId: second }, 'identityProviderId');
     await at.owner.mutate('updateIdentityProvider', { identityProviderId: id, isEnabled: false }, FIELDS);
-    expect(await listed()).toEqual([false]);
+    expect([await listed(), await registered()]).toEqual([[false], methods(false)]);
+    const update = (enabled: boolean) => ({
+      ...{ type: 'realm', op: 'update_dict', property: 'default' },
+      data: { authentication_methods: methods(enabled) },
+    });
+    expect(await events()).toEqual([update(true), update(false)]);
     const off = await new Browser(at).open(`${originOf(at.owner)}${pathOf('company')}`);
     expect(outcome(off)).toEqual([404, expect.stringContaining('has no such sign-in provider.')]);
   });
@@ -903,6 +1124,12 @@ describe('clients that open a browser', () => {
     const old = `${originOf(at.owner)}/accounts/login/subdomain/${await tokenFor()}`;
     clock += 2 * MINUTE;
     expect(outcome(await new Browser(at).open(old))).toEqual(late);
+    // A link in a page of another site, and a deactivation in between.
+    const last = `${originOf(at.owner)}/accounts/login/subdomain/${await tokenFor()}`;
+    const linked = await new Browser(at).open(last, { 'sec-fetch-site': 'cross-site' });
+    expect([linked.status, linked.headers['set-cookie']]).toEqual([403, undefined]);
+    await at.owner.ok('DELETE', `/users/${at.member.id}`);
+    expect(outcome(await new Browser(at).open(last))).toEqual([401, 'Account is deactivated']);
   });
 });
 

@@ -77,7 +77,12 @@ async function leaver({ signUp, owner }: World): Promise<Person> {
 async function inOldSession({ owner }: World): Promise<Visitor> {
   const { app } = integrated.service;
   const user = await app.db.user.findFirstOrThrow({ where: { id: owner.id } });
-  const given = await openSession({ app, work: app.work }, user, { userAgent: undefined, networkAddress: '' });
+  const given = await openSession(
+    { app, work: app.work },
+    user,
+    { userAgent: undefined, networkAddress: '' },
+    { change: async () => {} },
+  );
   await app.db.session.updateMany({ where: { id: given.session.id }, data: { createdAt: new Date('2020-01-01') } });
   const [cookie = ''] = sessionCookie(app, () => undefined, given).split(';');
   return new Browser(owner, cookie);

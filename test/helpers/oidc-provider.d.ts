@@ -7,6 +7,7 @@ declare module 'oidc-provider' {
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<object>;
     interactionFinished(request: IncomingMessage, response: ServerResponse, result: object): Promise<void>;
+    use(middleware: (context: never, next: () => Promise<void>) => Promise<void>): void;
     on(event: string, listener: (...args: unknown[]) => void): this;
     readonly Grant: new (
       grant: object,

@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { importJWK, type JWTPayload, SignJWT } from 'jose';
 import Provider from 'oidc-provider';
 import type { Json } from './http.ts';
 import { startHttpServer } from './http-server.ts';
@@ -34,6 +35,14 @@ export interface OpenIdProvider extends AsyncDisposable {
   readonly logoutTokens: string[];
   /** Handles all requests instead of the provider. Undefined: the provider handles them. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
+  /** Replaces the ID token in responses of the token endpoint. Undefined: it stays as it is. */
+  idToken: ((idToken: string) => Promise<string>) | undefined;
+  /** Signs claims with the key of the provider. */
+  sign(claims: JWTPayload): Promise<string>;
+  /** Number of requests for the metadata and for the keys. */
+  readonly reads: { metadata: number; keys: number };
+  /** Replaces the key with which the provider signs, and its id. */
+  rotate(): void;
 }
 
 const FORM = `<!doctype html><title>Provider</title><form method="post">
@@ -56,6 +65,12 @@ async function request(cookies: Cookies, url: string, body?: URLSearchParams): P
   return response;
 }
 
+/** Returns a new private key that signs tokens. */
+function newKey(): Json {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { ...privateKey.export({ format: 'jwk' }), kid: randomBytes(8).toString('hex'), alg: 'RS256', use: 'sig' };
+}
+
 async function redirectOf(response: Response): Promise<string> {
   const location = response.headers.get('location');
   if (location === null) throw new Error(`No redirect from ${response.url}: ${await response.text()}`);
@@ -73,6 +88,7 @@ export async function startOpenIdProvider({
   hasSignOut = true,
 } = {}): Promise<OpenIdProvider> {
   const people = new Map<string, Claims>();
+  const jwks = { keys: [newKey()] };
   const { url: issuer, ...rest } = await startHttpServer((request, response) => void answer(request, response));
   const browsers = new Map<string, Cookies>();
   const provider: Provider = new Provider(issuer, {
@@ -91,6 +107,7 @@ export async function startOpenIdProvider({
       accountId: sub,
       claims: () => ({ sub, ...people.get(sub) }),
     }),
+    jwks: { keys: [...jwks.keys] },
     interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     // Every client is trusted, so that no page asks for consent.
     async loadExistingGrant({ oidc }: Json) {
@@ -105,9 +122,18 @@ export async function startOpenIdProvider({
     },
     ttl: { Session: 3600, Interaction: 600, Grant: 3600, AccessToken: 600, IdToken: 600 },
   });
+  provider.use(async (context: Json, next: () => Promise<void>) => {
+    await next();
+    if (context.path === '/jwks')
+      context.body = { keys: jwks.keys.map(({ n, e, kty, kid, alg, use }) => ({ n, e, kty, kid, alg, use })) };
+    const { id_token: idToken } = context.path === '/token' ? context.body : {};
+    if (made.idToken !== undefined && idToken !== undefined) context.body.id_token = await made.idToken(idToken);
+  });
   const handle = provider.callback();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url?.startsWith('/.well-known/') === true) made.reads.metadata++;
+    if (request.url === '/jwks') made.reads.keys++;
     if (made.instead !== undefined) return made.instead(request, response);
     if (request.url?.startsWith('/interaction/') !== true) return handle(request, response);
     if (request.method === 'GET') {
@@ -123,7 +149,16 @@ export async function startOpenIdProvider({
     issuer,
     people,
     instead: undefined,
+    idToken: undefined,
     logoutTokens: [],
+    reads: { metadata: 0, keys: 0 },
+    async sign(claims) {
+      const [key = newKey()] = jwks.keys;
+      return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.kid }).sign(await importJWK(key, 'RS256'));
+    },
+    rotate() {
+      jwks.keys = [newKey()];
+    },
     async register(redirectUri) {
       const response = await fetch(`${issuer}/reg`, {
         method: 'POST',

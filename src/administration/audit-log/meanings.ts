@@ -32,7 +32,7 @@ export const ACTION_MEANINGS: Readonly<Record<AuditAction, string>> = {
     'The operator granted or revoked a right of the user. `changes` names it: `can_create_users`, ' +
     '`can_change_user_emails` or `can_forge_sender`.',
   user_settings_changed: 'Settings of the user were changed by another user.',
-  user_profile_changed: 'The profile of the user was changed by another user.',
+  user_profile_changed: 'The profile or the status of the user was changed by another user.',
   user_avatar_changed: 'The avatar of the user was changed by another user.',
   user_deactivated: 'The user was deactivated.',
   user_reactivated: 'The user was reactivated.',

@@ -35,6 +35,7 @@ import {
   TYPING_MS,
 } from '../../platform/limits.ts';
 import { publishedTotals } from '../../platform/totals.ts';
+import { authenticationMethods, hasProvider } from '../identity-providers.ts';
 import { SERVER_GENERATION } from './feature-level.ts';
 import { PERMISSION_RULES } from './permission-rules.ts';
 
@@ -44,13 +45,14 @@ import { PERMISSION_RULES } from './permission-rules.ts';
  */
 export const organizationState: StateGroup = {
   name: 'realm',
-  async read({ app, viewer: { organization }, groups }: Snapshot) {
+  async read({ app, db, viewer: { organization }, groups }: Snapshot) {
     return {
       ...LIMITS,
       ...publishedTotals(app.config),
       ...SERVER_PARAMETERS,
       server_emoji_data_url: emojiDataUrl(),
       ...organizationFields(app, organization, groups),
+      realm_authentication_methods: authenticationMethods(await hasProvider(db, organization.id)),
     };
   },
 };
@@ -131,7 +133,6 @@ function identity({ config }: Runtime, organization: Organization) {
     realm_night_logo_url: ICON_URL,
     realm_night_logo_source: 'D',
     realm_plan_type: PLAN_TYPE,
-    realm_authentication_methods: { Email: { enabled: true, available: true } },
     realm_email_auth_enabled: true,
     realm_password_auth_enabled: true,
     realm_push_notifications_enabled: false,

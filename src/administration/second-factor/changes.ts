@@ -23,6 +23,9 @@ export function requirePerson({ viewer }: Ctx): void {
 /** Checks in the transaction of a change, under the lock of the user's row, that the proof of the request is still valid. */
 export type CheckProof = (tx: Tx) => Promise<void>;
 
+/** A change of second factors that runs in a transaction of its caller. */
+export type Change<T> = (tx: Tx, emit: Emit) => Promise<T>;
+
 /** The addition of a second factor by its owner. */
 interface Addition {
   /** Proof with a second factor. Required if the viewer has one, and refused otherwise. */
@@ -62,6 +65,14 @@ export async function proveAddition(
 }
 
 export const noFactor = () => new ConflictError('You have no second factor.');
+
+/**
+ * Returns a sentence for the email about the first second factor. The response with the codes can have been lost on its way.
+ *
+ * @param codes Null if the user had a second factor before.
+ */
+export const aboutCodes = (codes: readonly string[] | null): string =>
+  codes === null ? '' : ' If you have not seen its recovery codes, replace them in your settings.';
 
 /** Returns new recovery codes for a user who adds the first second factor. Null if the user has one. */
 export const codesOfFirst = async (tx: Tx, user: User): Promise<string[] | null> =>

@@ -28,7 +28,7 @@ import {
   relyingPartyOf,
   verifyCreation,
 } from '../sign-in/webauthn.ts';
-import { type CheckProof, codesOfFirst, proveAddition, removingFactor } from './changes.ts';
+import { aboutCodes, type Change, type CheckProof, codesOfFirst, proveAddition, removingFactor } from './changes.ts';
 import { completeEnrollment, enrollmentOf, scopeOf } from './enrollment.ts';
 import { secondFactorChanged } from './events.ts';
 
@@ -100,48 +100,50 @@ export async function addPasskey(ctx: Ctx, given: string, response: string): Pro
   if (challenge === undefined) throw refusedPasskey('response');
   const created = await verifyCreation(app, relyingPartyOf(app, viewer.organization), creation, challenge.text);
   if (created === undefined) throw refusedPasskey('response');
-  return store(ctx, viewer, { ...created, name }, async (tx) => {
+  const addition = storing(ctx, viewer, { ...created, name }, async (tx) => {
     await requireLiveCredential(tx, ctx);
     const hasFactor = (await factorsOf(tx, viewer.user)).count > 0;
     if (hasFactor && !challenge.isFactorProved) throw refusedPasskey('response');
     if (!(await challenge.useUp(tx))) throw refusedPasskey('response');
   });
+  return transact(ctx, addition);
 }
 
 /**
- * Adds a passkey during a sign-in, and completes the challenge, which the passkey must have signed.
+ * Checks a passkey that a person adds during a sign-in. It must have signed the challenge.
  *
  * @param response Response of the browser, as JSON text.
- * @returns The recovery codes, which are not stored.
+ * @returns A function that adds the passkey, completes the challenge, and returns the recovery codes, which are not stored. It
+ *   throws ConflictError if the person has a second factor already, or the challenge was completed.
  * @throws ValidationError if the response is malformed or not valid.
- * @throws ConflictError if the person has a second factor already, or the challenge was completed.
  */
 export async function addPasskeyAtSignIn(
   request: RequestCtx,
   first: FirstStep,
   response: string,
-): Promise<string[] | null> {
+): Promise<Change<string[] | null>> {
   const { account, text } = first;
   const creation = requireCreation(response, 'passkey');
   const party = relyingPartyOf(request.app, account.organization);
   const created = await verifyCreation(request.app, party, creation, text);
   if (created === undefined) throw refusedPasskey('passkey');
-  const { recoveryCodes } = await store(scopeOf(request, account), account, { ...created, name: FIRST_NAME }, (tx) =>
+  const addition = storing(scopeOf(request, account), account, { ...created, name: FIRST_NAME }, (tx) =>
     completeEnrollment(request, tx, first),
   );
-  return recoveryCodes;
+  return async (tx, emit) => (await addition(tx, emit)).recoveryCodes;
 }
 
-function store(
+/** Returns a function that stores a passkey. */
+function storing(
   scope: Scope,
   { user, organization }: Account,
   created: NewPasskey & Pick<Passkey, 'name'>,
   checkProof: CheckProof,
-): Promise<AddedPasskey> {
+): Change<AddedPasskey> {
   const { app, organizationId } = scope;
   const { credentialId } = created;
   const passkey = { ...created, organizationId, userId: user.id, createdAt: app.now(), lastUsedAt: null };
-  return transact(scope, async (tx, emit) => {
+  return async (tx, emit) => {
     await lockUser(tx, user);
     await checkProof(tx);
     requireWithin('passkeys', 1 + (await tx.passkey.count({ where: { organizationId, userId: user.id } })));
@@ -154,13 +156,13 @@ function store(
     emit(secondFactorChanged(), users([user.id]));
     await queueSecurityMail(tx, organization, user, {
       subject: 'A passkey',
-      happened: `the passkey "${oneLine(created.name)}" was added to your account. It can be used to sign in.`,
+      happened: `the passkey "${oneLine(created.name)}" was added to your account. It can be used to sign in.${aboutCodes(recoveryCodes)}`,
     });
     return {
       passkey: await tx.passkey.findUniqueOrThrow({ where: keyOf(organizationId, credentialId) }),
       recoveryCodes,
     };
-  });
+  };
 }
 
 const keyOf = (organizationId: number, credentialId: Uint8Array<ArrayBuffer>) => ({

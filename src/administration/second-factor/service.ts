@@ -17,6 +17,8 @@ import { newSecret, uriOf } from '../sign-in/one-time-codes.ts';
 import { requireProof } from '../sign-in/proof.ts';
 import { attemptCode, type FirstStep, isFactorRequired, requireCode, stepOfSealed } from '../sign-in/second-step.ts';
 import {
+  aboutCodes,
+  type Change,
   type CheckProof,
   codesOfFirst,
   factorsChanged,
@@ -121,25 +123,35 @@ function storeSecret(scope: Scope, { user, organization }: Account, checkProof: 
  * @throws ConflictError if the viewer has not begun to add an authenticator app, or has confirmed it.
  */
 export const confirmEnrollment = async (ctx: Ctx, code: string): Promise<string[] | null> =>
-  confirm(ctx, ctx.viewer, requireCode(code), (tx) => requireLiveCredential(tx, ctx));
+  transact(ctx, await confirming(ctx, ctx.viewer, requireCode(code), (tx) => requireLiveCredential(tx, ctx)));
 
 /**
- * Confirms an authenticator app during a sign-in, and completes the challenge.
+ * Checks the code with which a person confirms an authenticator app during a sign-in.
  *
- * @returns The recovery codes, which are not stored.
+ * @returns A function that confirms the app, completes the challenge, and returns the recovery codes, which are not stored.
  * @throws The errors of `confirmEnrollment`.
  */
-export const confirmAtSignIn = (request: RequestCtx, first: FirstStep, code: string): Promise<string[] | null> =>
-  confirm(scopeOf(request, first.account), first.account, code, (tx) => completeEnrollment(request, tx, first));
+export const confirmAtSignIn = (
+  request: RequestCtx,
+  first: FirstStep,
+  code: string,
+): Promise<Change<string[] | null>> =>
+  confirming(scopeOf(request, first.account), first.account, code, (tx) => completeEnrollment(request, tx, first));
 
-async function confirm(scope: Scope, account: Account, code: string, checkProof: CheckProof): Promise<string[] | null> {
+/** Checks a code. @returns A function that confirms the authenticator app. */
+async function confirming(
+  scope: Scope,
+  account: Account,
+  code: string,
+  checkProof: CheckProof,
+): Promise<Change<string[] | null>> {
   const { app, work, organizationId } = scope;
   const { user, organization } = account;
   const where = { organizationId_userId: { organizationId, userId: user.id } };
   const pending = await work.db.secondFactor.findUnique({ where });
   if (pending === null || pending.confirmedAt !== null) throw notBegun();
   const step = await attemptCode(scope, account, async () => stepOfSealed(app, pending.sealedSecret, code));
-  return transact(scope, async (tx, emit) => {
+  return async (tx, emit) => {
     await lockUser(tx, user);
     await checkProof(tx);
     const codes = await codesOfFirst(tx, user);
@@ -153,10 +165,10 @@ async function confirm(scope: Scope, account: Account, code: string, checkProof:
     emit(secondFactorChanged(), users([user.id]));
     await queueSecurityMail(tx, organization, user, {
       subject: 'A second factor',
-      happened: 'an authenticator app was added to your account as a second factor.',
+      happened: `an authenticator app was added to your account as a second factor.${aboutCodes(codes)}`,
     });
     return codes;
-  });
+  };
 }
 
 export const notBegun = () => new ConflictError('There is no authenticator app to confirm. Begin again.');

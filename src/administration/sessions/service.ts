@@ -1,6 +1,13 @@
 import type { Account } from '../../access/accounts.ts';
 import type { Ctx, RequestCtx, Scope, Viewer, WorkCtx } from '../../access/context.ts';
-import { endSessions, openSession, otherThan, type SessionOrigin, sessionByToken } from '../../access/sessions.ts';
+import {
+  endSessions,
+  openSession,
+  otherThan,
+  type SessionOrigin,
+  type SessionStart,
+  sessionByToken,
+} from '../../access/sessions.ts';
 import { asOfNow, requireActive } from '../../access/sign-in.ts';
 import type { Browser } from '../../api/cookies.ts';
 import { requireOwnPage } from '../../api/cross-site.ts';
@@ -8,7 +15,6 @@ import { sessionCookie, sessionTokenIn } from '../../api/sessions.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, Session, User } from '../../generated/prisma/client.ts';
 import { accessUser } from '../../people/users.ts';
-import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { ADMINISTRATOR, OWNER } from '../../platform/roles.ts';
@@ -108,8 +114,11 @@ export async function completeSignIn(
   const proof = requireFactorProof(login);
   const first = await firstStepOf(request, login.challenge);
   requireActive(first.account);
-  const recoveryCodes = await completeSecondStep(request, first, proof);
-  return { ...(await beginSession(request, first.account, browser)), recoveryCodes };
+  const complete = await completeSecondStep(request, first, proof);
+  const { changed: recoveryCodes, ...signedIn } = await beginSessionWith(request, first.account, browser, {
+    change: complete,
+  });
+  return { ...signedIn, recoveryCodes };
 }
 
 /**
@@ -141,28 +150,46 @@ export async function signInWithPasskey(
  * @throws OrganizationDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
 export async function beginSession(
-  { app, work, caller, clientName }: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
+  ctx: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
   account: Account,
   browser: Browser,
   origin?: SessionOrigin,
 ): Promise<SignedIn> {
+  const { user, session } = await beginSessionWith(ctx, account, browser, { origin, change: async () => {} });
+  return { user, session };
+}
+
+/**
+ * Begins a session of a user who has proved their identity, as `beginSession` does, with a change that is made in the same
+ * transaction. If it was made, the request succeeds, so its result reaches the person unless the connection is lost.
+ */
+async function beginSessionWith<T>(
+  { app, work, caller, clientName }: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
+  account: Account,
+  browser: Browser,
+  { origin, change }: SessionStart<T>,
+): Promise<SignedIn & { readonly changed: T }> {
   const user = await letIn({ app, work }, account);
   const facts = { userAgent: browser.header('user-agent'), networkAddress: caller?.address ?? '' };
   const device = { caller, clientName, userAgent: facts.userAgent };
+  // Before the previous session of the browser ends, because this session makes the device known.
   const isNew = origin?.createdAt === undefined && (await isNewDevice(work.db, account, device));
-  const { session, ...token } = await openSession({ app, work, caller, clientName }, user, facts, {
-    origin,
-    ...(isNew && { onOpened: (tx: Tx) => queueNewDeviceMail(tx, account, device, app.now()) }),
-  });
   const before = sessionTokenIn(app.config, browser.header);
-  browser.setCookie(sessionCookie(app, browser.header, token));
   const left = before === undefined ? undefined : await sessionByToken({ app, work }, before);
   if (left !== undefined) {
     await transact({ work, organizationId: left.organization.id, caller, clientName }, (tx, emit) =>
       endSessions(tx, emit, left.user, { id: left.session.id }),
     );
   }
-  return { user, session };
+  const { session, changed, ...token } = await openSession({ app, work, caller, clientName }, user, facts, {
+    origin,
+    change: async (tx, emit) => {
+      if (isNew) await queueNewDeviceMail(tx, account, device, app.now());
+      return change(tx, emit);
+    },
+  });
+  browser.setCookie(sessionCookie(app, browser.header, token));
+  return { user, session, changed };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { errors, jwtVerify } from 'jose';
+import { isSameAddress } from '../../access/address.ts';
 import type { RequestCtx, Runtime } from '../../access/context.ts';
 import { auditFailedSignIn } from '../../access/failed-sign-ins.ts';
 import { useUp } from '../../access/used-tokens.ts';
@@ -53,7 +54,7 @@ export async function fetchApiKeyByJwt(request: RequestCtx, { token }: { token: 
     throw new ValidationError('No email specified in JSON web token claims', { parameter: 'token' });
   }
   const user = await findUserByEmail(work.db, organization.id, email);
-  if (user === null || user.botType !== null || user.isSystem) {
+  if (user === null || user.botType !== null || user.isSystem || !isSameAddress(user.email, email.trim())) {
     const facts = {
       organization: organization.id,
       account: email,

@@ -1,4 +1,4 @@
-import type { Ctx, Scope } from '../../access/context.ts';
+import type { Ctx, Runtime, Scope } from '../../access/context.ts';
 import { revokeNamedKeys } from '../../access/named-keys.ts';
 import type { PasswordOwner } from '../../access/password-strength.ts';
 import { checkPassword, hashPassword } from '../../access/passwords.ts';
@@ -12,6 +12,7 @@ import { ForbiddenError } from '../../platform/errors.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { tryPassword } from './login.ts';
 import { wrongPassword } from './proof.ts';
+import { remainingAccess } from './remaining-access.ts';
 
 /** Name of the parameter that contains the old password. */
 const OLD_PASSWORD = 'old_password';
@@ -67,25 +68,30 @@ export async function replacePassword(ctx: Ctx, newPassword: string): Promise<vo
     });
     await endSessions(tx, emit, viewer.user);
     emit.audit({ action: 'password_changed', objectType: 'user', objectId: viewer.id });
-    await passwordChanged(tx, viewer.organization, viewer.user);
+    await passwordChanged(tx, app, viewer.organization, viewer.user);
   });
 }
 
 const ownerOf = ({ user, organization }: Ctx['viewer']): PasswordOwner => ({ ...user, organization });
 
 /**
- * Completes a change of password. Cancels a pending change of email address, because another person with the old password may
- * have requested it, and a link to reset the password. Notifies the user by email.
+ * Completes a change of password, after credentials were revoked. Cancels a pending change of email address, because another person
+ * with the old password may have requested it, and a link to reset the password. Notifies the user by email, which lists the
+ * credentials that stay valid.
  */
-async function passwordChanged(tx: Tx, organization: Organization, user: User): Promise<void> {
+async function passwordChanged(tx: Tx, app: Runtime, organization: Organization, user: User): Promise<void> {
   await tx.emailChange.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
   await tx.passwordReset.deleteMany({ where: { organizationId: user.organizationId, userId: user.id } });
-  await queueSecurityMail(tx, organization, user, { subject: 'Your password', happened: 'your password was changed.' });
+  await queueSecurityMail(tx, organization, user, {
+    ...{ subject: 'Your password', happened: 'your password was changed.' },
+    details: await remainingAccess(tx, app, organization, user),
+  });
 }
 
 /**
  * Writes the password that a person has chosen by a link in an email. The transaction must hold the lock of the user's row. Ends
- * all sessions, replaces the default API key and revokes the others, because another person may know the old password.
+ * all sessions, replaces the default API key and revokes the others, because another person may know the old password. Passkeys,
+ * identities and bots stay; the email to the person lists them.
  */
 export async function completeReset(
   tx: Tx,
@@ -103,9 +109,9 @@ export async function completeReset(
   });
   await endSessions(tx, emit, user);
   emit.audit({ action: 'password_reset', objectType: 'user', objectId: user.id });
-  await passwordChanged(tx, organization, user);
   await replaceKey(tx, emit, scope, user.id);
   await revokeNamedKeys(tx, emit, user);
+  await passwordChanged(tx, scope.app, organization, user);
 }
 
 /**
@@ -129,8 +135,9 @@ export async function writePassword(
   const { viewer } = ctx;
   emit.audit({ action: 'password_changed', objectType: 'user', objectId: user.id });
   await endSessions(tx, emit, user, otherThan(viewer));
-  await passwordChanged(tx, viewer.organization, user);
-  if (viewer.credential?.kind !== 'session' || keepsApiKey) return;
-  await replaceKey(tx, emit, ctx, user.id);
-  await revokeNamedKeys(tx, emit, user);
+  if (viewer.credential?.kind === 'session' && !keepsApiKey) {
+    await replaceKey(tx, emit, ctx, user.id);
+    await revokeNamedKeys(tx, emit, user);
+  }
+  await passwordChanged(tx, ctx.app, viewer.organization, user);
 }

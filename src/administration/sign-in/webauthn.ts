@@ -157,7 +157,10 @@ async function verifying<T>(
 }
 
 /** A passkey that a browser created. */
-export type NewPasskey = Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports' | 'isBackedUp'>;
+export type NewPasskey = Pick<
+  Passkey,
+  'credentialId' | 'publicKey' | 'counter' | 'transports' | 'isBackedUp' | 'isUserVerified'
+>;
 
 /**
  * Verifies the response of a browser that created a passkey.
@@ -178,7 +181,7 @@ export const verifyCreation = (
       ...{ requireUserVerification: false, supportedAlgorithmIDs: ALGORITHMS },
     });
     if (registrationInfo === undefined) return undefined;
-    const { credential, credentialBackedUp: isBackedUp } = registrationInfo;
+    const { credential, credentialBackedUp: isBackedUp, userVerified: isUserVerified } = registrationInfo;
     // The signed data contains the id as well, and only that one was verified.
     if (credential.id !== creation.id) throw new Error('Credential ID differs from the one in the authenticator data');
     const credentialId = new Uint8Array(Buffer.from(credential.id, 'base64url'));
@@ -191,6 +194,7 @@ export const verifyCreation = (
       counter: BigInt(credential.counter),
       transports,
       isBackedUp,
+      isUserVerified,
     };
   });
 
@@ -211,8 +215,8 @@ async function withoutAttestation({ id, rawId, type, response }: Creation) {
   return { id, rawId, type, response: { clientDataJSON, attestationObject }, clientExtensionResults: {} };
 }
 
-/** Counter and backup state that the signature of a passkey covers. */
-export type PasskeyUse = Pick<Passkey, 'counter' | 'isBackedUp'>;
+/** Values of a passkey after a use. The signature covers them. */
+export type PasskeyUse = Pick<Passkey, 'counter' | 'isBackedUp' | 'isUserVerified'>;
 
 /**
  * Verifies the response of a browser that used a passkey.
@@ -250,5 +254,6 @@ export const verifyAssertion = (
       requireUserVerification: isAlone,
     });
     if (!verified) throw new Error('Wrong signature');
-    return { counter: BigInt(authenticationInfo.newCounter), isBackedUp: authenticationInfo.credentialBackedUp };
+    const { newCounter, credentialBackedUp: isBackedUp, userVerified } = authenticationInfo;
+    return { counter: BigInt(newCounter), isBackedUp, isUserVerified: passkey.isUserVerified || userVerified };
   });

@@ -1,3 +1,4 @@
+import { isSameAddress } from '../../access/address.ts';
 import type { Scope } from '../../access/context.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
 import { requireActive } from '../../access/sign-in.ts';
@@ -100,7 +101,9 @@ async function linkByAddress(
   const email = requireVerifiedAddress(provider, identity);
   const user = await findUserByEmail(tx, organizationId, email);
   if (user === null) return undefined;
-  if (user.botType !== null || user.isSystem) throw new SignInFailure('This address cannot be used to sign in.');
+  if (user.botType !== null || user.isSystem || !isSameAddress(user.email, email)) {
+    throw new SignInFailure('This address cannot be used to sign in.');
+  }
   requireActive({ user, organization });
   const { issuer } = identity;
   const where = { organizationId_userId_issuer: { organizationId, userId: user.id, issuer } };

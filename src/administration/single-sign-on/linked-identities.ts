@@ -58,7 +58,8 @@ async function identitiesOf(
  * @returns The user.
  * @throws UnauthorizedPrincipalError for another user, unless the viewer is an administrator, and an owner if the user is one.
  * @throws NotFoundError if there is no such user, or the user has no identity of the issuer.
- * @throws ConflictError if the viewer has no other way to sign in: neither a password nor another identity.
+ * @throws ConflictError if the viewer has no other way to sign in: no password, no other identity, and no passkey whose
+ *   authenticator verifies the person, which signs in alone.
  * @throws PasswordRequiredError and the other errors of `requireProof`.
  * @throws UnauthorizedError, InvalidApiKeyError if the viewer's session or key has ended in the meantime.
  */
@@ -81,8 +82,9 @@ export async function unlinkIdentity(
     const identity = identities.find((one) => one.issuer === issuer);
     if (identity === undefined) throw new NotFoundError('No such identity', { parameter: 'issuer' });
     const others = identities.filter((one) => one !== identity && one.providerName !== null);
-    if (isOwn && user.passwordHash === null && others.length === 0) {
-      throw new ConflictError('This is your only way to sign in. Set a password first.', { parameter: 'issuer' });
+    if (isOwn && user.passwordHash === null && others.length === 0 && !(await hasPasskeyAlone(tx, user))) {
+      const message = 'This is your only way to sign in. Set a password, or add a passkey that verifies you, first.';
+      throw new ConflictError(message, { parameter: 'issuer' });
     }
     await deleteIdentity(tx, emit, user, issuer);
     const name = oneLine(identity.providerName ?? issuer);
@@ -93,6 +95,10 @@ export async function unlinkIdentity(
     return user;
   });
 }
+
+/** Returns whether a user has a passkey with which they can sign in without a password. */
+const hasPasskeyAlone = async (tx: Tx, { organizationId, id: userId }: User): Promise<boolean> =>
+  (await tx.passkey.count({ where: { organizationId, userId, isUserVerified: true } })) > 0;
 
 /** Finds a person whose identities the viewer can unlink. @throws NotFoundError, UnauthorizedPrincipalError */
 async function accessPerson(tx: Tx, ctx: Ctx, userId: number): Promise<User> {

@@ -1,4 +1,3 @@
-import { createRemoteJWKSet, customFetch, decodeJwt, errors, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import type { Runtime } from '../../access/context.ts';
 import type { IdentityProvider } from '../../generated/prisma/client.ts';
@@ -8,25 +7,13 @@ import { SignInFailure } from './failure.ts';
 import type { Identity } from './identity.ts';
 
 /** Time in ms that a provider has for all requests of one step of a sign-in. */
-const PROVIDER_MS = 10_000;
+export const PROVIDER_MS = 10_000;
 /** Maximum size of a response of a provider, in bytes. Longer ones are errors. */
 const MAX_ANSWER_BYTES = 512 * 1024;
 /** Maximum number of values of the groups claim that are read. */
 const MAX_GROUPS = 2_000;
 /** Maximum length of a subject in characters, according to the specification. */
 const MAX_SUBJECT_LENGTH = 255;
-/** Maximum length of a logout token, in characters. */
-const MAX_LOGOUT_TOKEN_LENGTH = 8 * 1024;
-/** Tolerated difference between the clocks of provider and server, and maximum age of a logout token, in seconds. */
-const [CLOCK_SKEW_SECONDS, MAX_TOKEN_SECONDS] = [60, 600];
-/** Member of the claim `events` of logout tokens. */
-const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/**
- * Accepted signature algorithms: those with public keys. Signatures with a shared key (HS256) are refused, because every holder
- * of the client secret can make them.
- */
-const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-
 /** Values that bind a sign-in to the browser that began it. */
 export interface Binding {
   readonly state: string;
@@ -120,59 +107,6 @@ export function endSessionUrl(app: Runtime, provider: IdentityProvider, redirect
   });
 }
 
-/** Content of a logout token, by which a provider ends sessions. It names a person, a session at the provider, or both. */
-export interface LogoutToken {
-  readonly id: string;
-  readonly subject: string | undefined;
-  readonly sessionId: string | undefined;
-  /** Time after which the token is not accepted any more. */
-  readonly expiresAt: Date;
-}
-
-/**
- * Validates a logout token: signature, issuer, audience, times, and the claims that distinguish it from other tokens.
- *
- * @throws SignInFailure if the token is not valid, or the provider does not respond.
- * @see OpenID Connect Back-Channel Logout 1.0, section 2.6
- */
-export async function readLogoutToken(app: Runtime, provider: IdentityProvider, token: string): Promise<LogoutToken> {
-  const invalid = new SignInFailure('The logout token is not valid.', { status: 400 });
-  // Tokens of other issuers cause no request to the provider.
-  if (token.length > MAX_LOGOUT_TOKEN_LENGTH || !isAddressedTo(provider, token)) throw invalid;
-  return guarded(app, provider, async () => {
-    const { issuer, jwks_uri: keysUri } = (await connect(app, provider)).serverMetadata();
-    if (keysUri === undefined) throw new Error('The provider has no keys');
-    const deadline = AbortSignal.timeout(PROVIDER_MS);
-    const fetchKeys = guardedFetch(app, deadline);
-    const keys = createRemoteJWKSet(new URL(keysUri), {
-      [customFetch]: (url, { headers, method }) =>
-        fetchKeys(url, { headers: Object.fromEntries(headers), method, body: null, redirect: 'manual' }),
-    });
-    const { payload } = await jwtVerify(token, keys, {
-      ...{ issuer, audience: provider.clientId, algorithms: SIGNATURES, currentDate: app.now() },
-      ...{ clockTolerance: CLOCK_SKEW_SECONDS, maxTokenAge: MAX_TOKEN_SECONDS, requiredClaims: ['exp', 'iat', 'jti'] },
-    }).catch((cause: unknown) => {
-      throw cause instanceof errors.JOSEError ? invalid : cause;
-    });
-    const { jti: id, exp, events } = payload;
-    const [subject, sessionId] = [identifierIn(payload, 'sub'), identifierIn(payload, 'sid')];
-    const isLogout = typeof events === 'object' && events !== null && LOGOUT_EVENT in events && !('nonce' in payload);
-    if (!isLogout || id === undefined || exp === undefined || (subject ?? sessionId) === undefined) throw invalid;
-    return { id, subject, sessionId, expiresAt: new Date((exp + CLOCK_SKEW_SECONDS) * 1000) };
-  });
-}
-
-/** Returns whether a token names the issuer and the client id of the provider. Does not verify the signature. */
-function isAddressedTo({ issuer, clientId }: IdentityProvider, token: string): boolean {
-  try {
-    const { iss, aud } = decodeJwt(token);
-    const own = (text: string) => text.replace(/\/$/, '');
-    return iss !== undefined && own(iss) === own(issuer) && [aud].flat().includes(clientId);
-  } catch {
-    return false;
-  }
-}
-
 const asksForGroups = ({ groupsClaim }: IdentityProvider, configuration: openid.Configuration): boolean =>
   groupsClaim !== null && configuration.serverMetadata().scopes_supported?.includes('groups') === true;
 
@@ -212,7 +146,7 @@ const textIn = (claims: Claims, name: string): string | undefined => {
 };
 
 /** Returns an identifier in claims. Undefined if it is missing, or longer than the specification permits. */
-const identifierIn = (claims: Claims, name: string): string | undefined => {
+export const identifierIn = (claims: Claims, name: string): string | undefined => {
   const value = claims[name];
   return typeof value === 'string' && value !== '' && value.length <= MAX_SUBJECT_LENGTH && !value.includes('\0')
     ? value
@@ -237,7 +171,7 @@ function groupsIn(claims: Claims, name: string): string[] | undefined {
 }
 
 /** Reads the metadata of a provider. All requests made with the result share a time limit of 10 seconds. */
-async function connect(app: Runtime, provider: IdentityProvider): Promise<openid.Configuration> {
+export async function connect(app: Runtime, provider: IdentityProvider): Promise<openid.Configuration> {
   const { issuer, clientId, sealedSecret } = provider;
   if (sealedSecret === null) throw new Error('The client secret is missing');
   const secret = app.keys.open(sealedSecret);
@@ -258,7 +192,7 @@ async function connect(app: Runtime, provider: IdentityProvider): Promise<openid
 }
 
 /** Returns a `fetch` that checks URLs, follows no redirect, and limits time and size of responses. */
-function guardedFetch(app: Runtime, deadline: AbortSignal): openid.CustomFetch {
+export function guardedFetch(app: Runtime, deadline: AbortSignal): openid.CustomFetch {
   return async (url, { body, headers, method }) => {
     const objection = objectionToUrl(app.config, url);
     if (objection !== undefined) throw new Error(`The provider names a URL that is refused. ${objection}`);
@@ -286,7 +220,7 @@ async function readBounded({ body }: Response): Promise<Uint8Array<ArrayBuffer>>
 }
 
 /** Runs a step of a sign-in at a provider. Logs its error. The person sees only the kind of error. */
-async function guarded<T>(app: Runtime, provider: IdentityProvider, run: () => Promise<T>): Promise<T> {
+export async function guarded<T>(app: Runtime, provider: IdentityProvider, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

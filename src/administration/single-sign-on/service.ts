@@ -13,7 +13,7 @@ import { requireText, showsNothing } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { requireDomain } from '../domains/service.ts';
 import { requireProof } from '../sign-in/proof.ts';
-import { emitProvidersChanged } from './events.ts';
+import { changingProviders } from './events.ts';
 import { type GroupRule, groupRulesOf } from './group-rules.ts';
 import { objectionToIssuer } from './issuer.ts';
 
@@ -86,13 +86,14 @@ export async function createIdentityProvider(
     const { domains = [], createsAccounts = false, groupsClaim = null, groupRules = [], isEnabled = true } = edit;
     const { name = '', issuer = '', clientId = '', clientSecret = '' } = edit;
     requireConsistent({ domains, createsAccounts, groupsClaim, groupRules });
-    const made = await tx.identityProvider.create({
-      data: {
-        ...{ organizationId, slug, name, issuer, clientId, sealedSecret: app.keys.seal(clientSecret) },
-        ...{ domains, createsAccounts, groupsClaim, groupRules, isEnabled, createdAt: app.now() },
-      },
-    });
-    emitProvidersChanged(emit);
+    const made = await changingProviders(tx, emit, ctx, () =>
+      tx.identityProvider.create({
+        data: {
+          ...{ organizationId, slug, name, issuer, clientId, sealedSecret: app.keys.seal(clientSecret) },
+          ...{ domains, createsAccounts, groupsClaim, groupRules, isEnabled, createdAt: app.now() },
+        },
+      }),
+    );
     emit.audit(audited('identity_provider_created', undefined, made, false));
     return made;
   });
@@ -158,11 +159,12 @@ export async function updateIdentityProvider(
       const message = 'The client secret was lost with the previous SECRET_KEY. Enter it again.';
       throw new ValidationError(message, { parameter: 'client_secret' });
     }
-    const changed = await tx.identityProvider.update({
-      where: { organizationId_id: { organizationId, id } },
-      data: { ...edit, ...(clientSecret !== undefined && { sealedSecret }) },
-    });
-    emitProvidersChanged(emit);
+    const changed = await changingProviders(tx, emit, ctx, () =>
+      tx.identityProvider.update({
+        where: { organizationId_id: { organizationId, id } },
+        data: { ...edit, ...(clientSecret !== undefined && { sealedSecret }) },
+      }),
+    );
     // A provider can name people by other subjects to another client. They are linked again by their addresses.
     if (changed.issuer !== before.issuer || changed.clientId !== before.clientId) await unlink(tx, before);
     emit.audit(audited('identity_provider_changed', before, changed, clientSecret !== undefined));
@@ -185,9 +187,10 @@ export async function deleteIdentityProvider(ctx: Ctx, id: number, currentPasswo
     await lockOrganization(tx, organizationId);
     requireOwner(await asOfNow(tx, ctx));
     const before = await findProvider(tx, ctx, id);
-    await tx.identityProvider.delete({ where: { organizationId_id: { organizationId, id } } });
+    await changingProviders(tx, emit, ctx, () =>
+      tx.identityProvider.delete({ where: { organizationId_id: { organizationId, id } } }),
+    );
     await unlink(tx, before);
-    emitProvidersChanged(emit);
     emit.audit(audited('identity_provider_deleted', before, undefined, false));
   });
 }

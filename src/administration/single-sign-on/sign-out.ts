@@ -7,7 +7,8 @@ import { urlOf } from '../../platform/hosts.ts';
 import { logoutPathOf } from '../identity-providers.ts';
 import { SignInFailure } from './failure.ts';
 import { findProvider } from './flow.ts';
-import { endSessionUrl, type LogoutToken, readLogoutToken } from './openid.ts';
+import { type LogoutToken, readLogoutToken } from './logout-token.ts';
+import { endSessionUrl } from './openid.ts';
 
 /** A provider at which a person can sign out. */
 export interface SignOutProvider {

@@ -117,6 +117,18 @@ async function setStatus(ctx: Ctx, target: User, edit: StatusEdit, text: string 
       text === undefined && emoji === undefined
         ? await findStatus(tx, user)
         : await save(tx, ctx, user, { text, emoji });
+    if (text !== undefined || emoji !== undefined) {
+      // Without the text, because entries are not erased with their users.
+      const changes = {
+        ...(text !== undefined && { status_text: {} }),
+        ...(emoji !== undefined && { status_emoji: {} }),
+      };
+      emit.audit({
+        action: 'user_profile_changed',
+        ...{ objectType: 'user', objectId: user.id, ownerId: user.id },
+        changes,
+      });
+    }
     // If `away` changes, `writeSettings` has already published it.
     publish(emit, user, { away: isAway(after) === isAway(user) ? away : undefined, text, emoji });
     return toWire(row, isAway(after));
