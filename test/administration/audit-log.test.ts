@@ -102,6 +102,7 @@ const NOT_AUDITED = [
   ...['acknowledgeEvents', 'addAlertWords', 'addNavigationView', 'addReaction', 'cancelScheduledMessage'],
   ...['completeVideoCallRegistration', 'createDrafts', 'createReminder', 'createSavedSnippet', 'createVideoCall'],
   ...[
+    'configurePushDevice',
     'deleteAttachment',
     'deleteDraft',
     'deleteEventQueue',
@@ -115,6 +116,7 @@ const NOT_AUDITED = [
     'moveMessages',
     'recordPresence',
     'registerEventQueue',
+    'registerClientDevice',
     'registerPushDevice',
     'removeAlertWords',
     'removeNavigationView',
@@ -127,6 +129,7 @@ const NOT_AUDITED = [
     'resolveTopic',
     'scheduleMessage',
     'sendMessage',
+    'sendTestNotification',
   ],
   ...['setAvatar', 'setEditTyping', 'setStatus', 'setTopicVisibility', 'setTyping', 'unresolveTopic', 'updateDraft'],
   ...['testWelcomeMessage', 'uploadFile'],
