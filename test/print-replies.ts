@@ -67,7 +67,11 @@ async function setUp(): Promise<Readonly<Record<string, unknown>>> {
   const agreeing = await browser.open(`${at}/register`, owner.headers);
   const complete = await browser.open(provider.agree(agreeing.headers.location ?? ''));
   const token = await new SignJWT({ email }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(SECRET));
+  const success = { result: 'success', msg: '' };
   return {
+    'POST /mobile_push/register': success,
+    'POST /mobile_push/test_notification': success,
+    'POST /mobile_push/e2ee/test_notification': success,
     'GET /calls/videoprovider/complete': JSON.parse(complete.text),
     'POST /calls/videoprovider/create': await owner.ok('POST', '/calls/videoprovider/create'),
     'DELETE /sessions/current': await signOut(),

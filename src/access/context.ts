@@ -11,6 +11,7 @@ import type { Database, Db, Tx } from '../platform/db/client.ts';
 import type { KeyScope } from '../platform/key-scopes.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import type { OutboundBacklog } from '../platform/outbound-backlog.ts';
+import type { Phones } from '../platform/push/phones.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
 import { UnauthorizedError } from './errors.ts';
 import type { KeyedChange } from './keyed-change.ts';
@@ -85,6 +86,8 @@ export interface Runtime {
   readonly connections: Connections;
   /** Limits the number of concurrent requests of each account. */
   readonly accountLimiter: AccountLimiter;
+  /** The push services of phones. */
+  readonly phones: Phones;
   readonly log: Logger;
   /** Returns the current time. Services use no other clock. */
   now(): Date;

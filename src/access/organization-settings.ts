@@ -198,8 +198,9 @@ export const ORGANIZATION_SETTINGS = {
   ),
   media_preview_size: oneOf(MEDIA_PREVIEW_SIZE, 100, 'Size of image and video previews in clients'),
   video_chat_provider: oneOf(VIDEO_CALL_PROVIDER, NO_VIDEO_CHAT, 'Provider of video calls'),
-  require_e2ee_push_notifications: withoutEffect(
-    flag(false, 'Whether push notifications must be encrypted end to end'),
+  require_e2ee_push_notifications: flag(
+    false,
+    'Whether push notifications of apps that have registered no key are sent without texts and names',
   ),
   owner_full_content_access: withoutEffect(flag(false, 'Whether owners can read all messages')),
   want_advertise_in_communities_directory: withoutEffect(

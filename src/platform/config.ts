@@ -1,3 +1,4 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type JwtKeys, readJwtKeys } from './jwt-keys.ts';
@@ -109,6 +110,65 @@ const providerUrl = z.string().refine((text) => {
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOCAL.has(url.hostname));
 }, 'must be an https:// URL');
 
+/** Schema of the URL of a push service, without a path. */
+const serverOrigin = providerUrl
+  .refine(isBareUrl, 'must be a URL without a path')
+  .transform((text) => new URL(text).origin);
+
+/** Returns the private key in a text of PEM. Undefined if it is none of the type. */
+function privateKeyIn(text: string, type: 'ec' | 'rsa'): KeyObject | undefined {
+  try {
+    // Variables that are written in one line have "\\n" for line breaks.
+    const key = createPrivateKey(text.replaceAll('\\n', '\n'));
+    const isUsable = type === 'rsa' || key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
+    return key.asymmetricKeyType === type && isUsable ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Schema of a private key in PEM. */
+const privateKey = (type: 'ec' | 'rsa', error: string) =>
+  z.string().transform((text, { addIssue }): KeyObject => {
+    const key = privateKeyIn(text, type);
+    if (key !== undefined) return key;
+    addIssue(error);
+    return z.NEVER;
+  });
+
+const ServiceAccount = z.object({
+  project_id: z.string().min(1),
+  client_email: z.string().min(1),
+  private_key: privateKey('rsa', 'must be an RSA private key in PEM'),
+  private_key_id: z.string().min(1).optional(),
+  token_uri: providerUrl.default('https://oauth2.googleapis.com/token'),
+});
+
+/** Schema of FCM_SERVICE_ACCOUNT: the JSON of a service account. */
+const serviceAccount = z.string().transform((text, { addIssue }): z.output<typeof ServiceAccount> => {
+  try {
+    const { success, data, error } = ServiceAccount.safeParse(JSON.parse(text));
+    if (success) return data;
+    const [first] = error.issues;
+    addIssue(`must be the JSON of a service account: ${first?.path.join('.')}: ${first?.message}`);
+  } catch {
+    addIssue('must be the JSON of a service account');
+  }
+  return z.NEVER;
+});
+
+/** Schema of PUSH_REGISTRATION_KEYS: private keys of X25519 in base64, with commas between them. */
+const registrationKeys = z
+  .string()
+  .default('')
+  .transform((text, { addIssue }): readonly Uint8Array[] => {
+    const keys = text.split(/[\s,]+/).filter((one) => one !== '');
+    const bytes = keys.map((one) => Buffer.from(one, 'base64'));
+    if (bytes.every((one, i) => one.length === 32 && one.toString('base64') === keys[i])) return bytes;
+    addIssue('must be private keys of X25519: 32 bytes each in base64, with commas between them');
+    return z.NEVER;
+  });
+
 /**
  * Number of connections besides WebSockets that the default of `maxConnections` permits. Most of these are long polls. @see
  * Config.maxConnections
@@ -154,6 +214,23 @@ const Environment = z.object({
   S3_SECRET_ACCESS_KEY: z.string().optional(),
   S3_FORCE_PATH_STYLE: z.enum(['on', 'off']).default('off'),
   CLAMD_URL: scannerUrl.optional(),
+  APNS_KEY: privateKey('ec', 'must be a private key of the curve P-256 in PEM, as in the file AuthKey_….p8').optional(),
+  APNS_KEY_ID: z
+    .string()
+    .regex(/^[A-Z0-9]{10}$/, 'must be the id of the key: 10 letters and digits')
+    .optional(),
+  APNS_TEAM_ID: z
+    .string()
+    .regex(/^[A-Z0-9]{10}$/, 'must be the id of the team: 10 letters and digits')
+    .optional(),
+  APNS_TOPIC: z
+    .string()
+    .regex(/^[A-Za-z0-9.-]{1,255}$/, 'must be the bundle id of the app, such as com.example.chat')
+    .optional(),
+  APNS_URL: serverOrigin.default('https://api.push.apple.com'),
+  FCM_SERVICE_ACCOUNT: serviceAccount.optional(),
+  FCM_URL: serverOrigin.default('https://fcm.googleapis.com'),
+  PUSH_REGISTRATION_KEYS: registrationKeys,
   SMTP_URL: serverUrl(/^smtps?:\/\//, 'an smtp:// or smtps://').optional(),
   MAIL_FROM: z
     .string()
@@ -231,6 +308,31 @@ export interface Bucket {
   readonly isInPath: boolean;
 }
 
+/** Access to the Apple Push Notification service, with a key that signs tokens. */
+export interface ApnsAccess {
+  /** Origin of the service. */
+  readonly url: string;
+  /** Private key: P-256. */
+  readonly key: KeyObject;
+  readonly keyId: string;
+  readonly teamId: string;
+  /** Bundle id of the app, for devices that were registered without one. */
+  readonly topic: string;
+}
+
+/** Access to Firebase Cloud Messaging as a service account. */
+export interface FcmAccess {
+  /** Origin of the service. */
+  readonly url: string;
+  readonly projectId: string;
+  readonly clientEmail: string;
+  /** Private key of the service account: RSA. */
+  readonly key: KeyObject;
+  readonly keyId: string | undefined;
+  /** URL at which signed assertions are exchanged for access tokens. */
+  readonly tokenUrl: string;
+}
+
 /** Configuration of this process: the validated environment. */
 export interface Config {
   readonly host: string;
@@ -276,6 +378,12 @@ export interface Config {
   readonly bucket: Bucket | undefined;
   /** Virus scanner of uploaded files and pictures. Undefined: they are not scanned. */
   readonly scanner: ScannerAddress | undefined;
+  /** Access to the push service of Apple. Undefined: its devices get no push notifications. */
+  readonly apns: ApnsAccess | undefined;
+  /** Access to the push service of Google. Undefined: its devices get no push notifications. */
+  readonly fcm: FcmAccess | undefined;
+  /** Private keys (X25519) with which registrations of apps for encrypted push notifications are decrypted. */
+  readonly pushRegistrationKeys: readonly Uint8Array[];
   /** URL of the mail server. Undefined: emails stay queued. */
   readonly smtpUrl: string | undefined;
   /** Sender of emails: an email address, or "Name <email address>". Undefined: an email address of the server's own domain. */
@@ -378,6 +486,9 @@ const SECRETS = [
   'REDIS_URL',
   'SMTP_URL',
   'S3_SECRET_ACCESS_KEY',
+  'APNS_KEY',
+  'FCM_SERVICE_ACCOUNT',
+  'PUSH_REGISTRATION_KEYS',
   'METRICS_TOKEN',
   'JWT_AUTH_KEYS',
   'VIDEO_PROVIDER_CLIENT_SECRET',
@@ -473,6 +584,9 @@ export function readConfig(env: Variables = process.env): Config {
     checksReplies: e.CHECK_REPLIES === 'on',
     bucket: bucketOf(e),
     scanner: e.CLAMD_URL,
+    apns: apnsOf(e),
+    fcm: fcmOf(e),
+    pushRegistrationKeys: e.PUSH_REGISTRATION_KEYS,
     smtpUrl: e.SMTP_URL,
     mailFrom: e.MAIL_FROM,
     allowsOrganizationCreation: e.ORGANIZATION_CREATION === 'on',
@@ -528,6 +642,34 @@ function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
   } catch (error) {
     throw new ConfigError(`JWT_AUTH_KEYS: ${(error as Error).message}`);
   }
+}
+
+/**
+ * Returns the access to the push service of Apple. Undefined if neither the key nor its ids are set.
+ *
+ * @throws ConfigError if only some of these variables are set.
+ */
+function apnsOf({ APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC, APNS_URL }: Read): ApnsAccess | undefined {
+  const given = { APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC };
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === Object.keys(given).length) return undefined;
+  if (APNS_KEY === undefined || APNS_KEY_ID === undefined || APNS_TEAM_ID === undefined || APNS_TOPIC === undefined) {
+    throw new ConfigError(`${missing.join(', ')}: required with the other APNS_ variables`);
+  }
+  return { url: APNS_URL, key: APNS_KEY, keyId: APNS_KEY_ID, teamId: APNS_TEAM_ID, topic: APNS_TOPIC };
+}
+
+function fcmOf({ FCM_SERVICE_ACCOUNT: account, FCM_URL: url }: Read): FcmAccess | undefined {
+  return (
+    account && {
+      url,
+      projectId: account.project_id,
+      clientEmail: account.client_email,
+      key: account.private_key,
+      keyId: account.private_key_id,
+      tokenUrl: account.token_uri,
+    }
+  );
 }
 
 /**

@@ -205,7 +205,7 @@ export async function renewSealed(
   }
   const pushKeys = (await db.pushKey.findMany()).filter(({ sealedPrivateKey }) => !keys.canOpen(sealedPrivateKey));
   for (const { organizationId } of pushKeys) {
-    await db.pushDevice.deleteMany({ where: { organizationId } });
+    await db.pushDevice.deleteMany({ where: { organizationId, kind: 'web' } });
     await db.pushKey.deleteMany({ where: { organizationId } });
   }
   const factors = (await db.secondFactor.findMany()).filter(({ sealedSecret }) => !keys.canOpen(sealedSecret));

@@ -40,6 +40,7 @@ import { MailWorker } from '../platform/mail/worker.ts';
 import { observeDatabaseError } from '../platform/metrics.ts';
 import { OutboundBacklog } from '../platform/outbound-backlog.ts';
 import type { PeriodicWorker } from '../platform/periodic-worker.ts';
+import { Phones } from '../platform/push/phones.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
 import { openVault, resealWorker } from './secret-key.ts';
 
@@ -157,6 +158,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     sharedState: new SharedState(),
     connections: new Connections(config),
     accountLimiter: new AccountLimiter(),
+    phones: new Phones(config, base.now),
     work: {
       db: base.db,
       deliveries: { wake: (at) => deliveries.wake(at) },
@@ -228,6 +230,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
       app.hub.stop();
       app.rateLimits.close();
       app.accountLimiter.close();
+      app.phones.close();
       await bus.close();
       await database.close();
     },

@@ -105,6 +105,7 @@ const NOT_AUDITED = [
   ...['acknowledgeEvents', 'addAlertWords', 'addNavigationView', 'addReaction', 'cancelScheduledMessage'],
   ...['completeVideoCallRegistration', 'createDrafts', 'createReminder', 'createSavedSnippet', 'createVideoCall'],
   ...[
+    'configurePushDevice',
     'deleteAttachment',
     'deleteDraft',
     'deleteEventQueue',
@@ -118,6 +119,7 @@ const NOT_AUDITED = [
     'moveMessages',
     'recordPresence',
     'registerEventQueue',
+    'registerClientDevice',
     'registerPushDevice',
     'removeAlertWords',
     'removeNavigationView',
@@ -130,6 +132,7 @@ const NOT_AUDITED = [
     'resolveTopic',
     'scheduleMessage',
     'sendMessage',
+    'sendTestNotification',
   ],
   ...['setAvatar', 'setEditTyping', 'setTopicVisibility', 'setTyping', 'unresolveTopic', 'updateDraft'],
   ...['testWelcomeMessage', 'uploadFile'],

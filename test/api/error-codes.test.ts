@@ -540,6 +540,14 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       graphql: ({ member }) => mutate(member, 'createVideoCall'),
     },
   ],
+  'a test notification without a push service': [
+    'PUSH_SERVICE_NOT_CONFIGURED',
+    {
+      status: 400,
+      rest: ({ member }) => member.rest('POST', '/mobile_push/test_notification'),
+      graphql: ({ member }) => mutate(member, 'sendTestNotification', {}),
+    },
+  ],
   'a database that is too busy': [
     'REQUEST_TIMEOUT',
     {
@@ -561,7 +569,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
 };
 
 /** Error codes that only the control socket of the operator sends, not the APIs. */
-const ELSEWHERE: readonly ErrorCode[] = ['INVALID_JSON'];
+const ELSEWHERE: readonly ErrorCode[] = ['INVALID_JSON', 'NO_ACTIVE_PUSH_DEVICE'];
 
 let integrated: Integrated<InProcess>;
 let world: World;

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { globalId } from '../helpers/global-ids.ts';
+import type { Json } from '../helpers/http.ts';
 import type { Person } from '../helpers/person.ts';
+import { type Phone, registerApp, startPhoneServices } from '../helpers/phone-services.ts';
 import { type Device, startPushService } from '../helpers/push-service.ts';
 import { createOrganization, startServer } from '../helpers/server.ts';
 import { channelOf } from '../helpers/talk.ts';
@@ -17,9 +19,18 @@ function seenBy({ received }: Device): { readonly notified: Set<string>; readonl
   };
 }
 
+/** Ids of the messages of which apps were notified, and of those whose notification was removed later. */
+function shownIn(messages: readonly Json[]): { readonly notified: Set<number>; readonly removed: Set<number> } {
+  return {
+    notified: new Set(messages.flatMap(({ message_id }) => message_id ?? []).map(Number)),
+    removed: new Set(messages.flatMap(({ message_ids }) => String(message_ids ?? '').split(',')).map(Number)),
+  };
+}
+
 test('each acknowledged message is notified at least once, and none without access, while the process is killed', async () => {
   await using pushes = await startPushService();
-  await using server = await startServer();
+  await using phones = await startPhoneServices();
+  await using server = await startServer({ env: phones.env });
   const { owner, member, guest, moderator } = await createOrganization({}, { on: server });
   const channel = await channelOf(owner, 'secret', [owner, member, guest, moderator], { invite_only: true });
   for (const person of [member, guest, moderator]) {
@@ -30,6 +41,12 @@ test('each acknowledged message is notified at least once, and none without acce
     guest: await pushes.register(guest),
     moderator: await pushes.register(moderator),
   };
+  const app = await registerApp(member, phones);
+  const [fcm, apns, lost] = [phones.fcm.phone(), phones.apns.phone(), phones.fcm.phone()];
+  await member.ok('POST', '/users/me/android_gcm_reg_id', { token: fcm.token });
+  await member.ok('POST', '/mobile_push/register', app.registration('apns', apns.token));
+  await guest.ok('POST', '/users/me/android_gcm_reg_id', { token: lost.token });
+  for (const phone of [fcm, apns, lost]) phone.before = () => sleep(30);
   // Responses are slow, so that most kills happen between the arrival of a message and the storing of its result.
   for (const device of Object.values(devices)) device.before = () => sleep(30);
   const acknowledged: number[] = [];
@@ -90,4 +107,15 @@ test('each acknowledged message is notified at least once, and none without acce
   for (const device of [devices.guest, devices.moderator]) {
     expect([...seenBy(device).notified].filter((id) => late.has(id))).toEqual([]);
   }
+  const plain = ({ received }: Phone): Json[] => received.map(({ body }) => body.message.data);
+  for (const messages of [() => plain(fcm), () => app.decrypted(apns)]) {
+    const missingIn = () => acknowledged.filter((id) => !shownIn(messages()).notified.has(id));
+    await expect.poll(missingIn, { timeout: 60_000 }).toEqual([]);
+    const left = () => {
+      const { notified, removed } = shownIn(messages());
+      return deleted.filter((id) => notified.has(id) && !removed.has(id));
+    };
+    await expect.poll(left, { timeout: 60_000 }).toEqual([]);
+  }
+  expect([...shownIn(plain(lost)).notified].filter((id) => id >= lastOfMembers)).toEqual([]);
 }, 300_000);

@@ -65,6 +65,7 @@ describe('migrating', () => {
     '20261130180000_stored_objects',
     '20261130180010_due_mail',
     '20261130190000_sessions_of_providers',
+    '20261130210000_phones',
     '20261130210000_verifying_passkeys',
   ];
 

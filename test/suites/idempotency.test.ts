@@ -11,8 +11,9 @@ import { buildSchema } from '../../src/server/registries/schema.ts';
 import { webSocketClient } from '../helpers/events.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from '../helpers/graphql-calls.ts';
 import { type Json, send } from '../helpers/http.ts';
-import { type InProcess, shareInProcess } from '../helpers/in-process.ts';
+import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { operationBody, type Parameters, type Person, type Visitor } from '../helpers/person.ts';
+import { type PhoneServices, startPhoneServices } from '../helpers/phone-services.ts';
 import { pathOf, REST_CALLS } from '../helpers/rest-calls.ts';
 import { makeScene, type Scene } from '../helpers/scene.ts';
 import { createOrganization, startServer } from '../helpers/server.ts';
@@ -234,6 +235,7 @@ const LEFT_OUT = {
     ...['POST /typing', 'POST /messages/{message_id}/typing', 'POST /users/me/presence'],
     ...['POST /mark_all_as_read', 'POST /streams/{stream_id}/delete_topic'],
     'POST /calls/videoprovider/create',
+    ...['POST /mobile_push/test_notification', 'POST /mobile_push/e2ee/test_notification'],
     'DELETE /sessions/current',
     ...['POST /bots', 'POST /bots/{bot_id}/api_key/regenerate', 'POST /users/me/api_key/regenerate'],
     ...['POST /invites/multiuse', 'POST /user_uploads'],
@@ -242,7 +244,7 @@ const LEFT_OUT = {
     ...['acknowledgeEvents', 'deleteEventQueue', 'registerEventQueue'],
     ...['setTyping', 'setEditTyping', 'recordPresence'],
     ...['markAllAsRead', 'deleteTopic'],
-    ...['createVideoCall', 'completeVideoCallRegistration'],
+    ...['createVideoCall', 'completeVideoCallRegistration', 'sendTestNotification'],
     ...['createBot', 'updateBot', 'regenerateApiKey', 'fetchApiKey', 'fetchApiKeyByJwt'],
     ...['signIn', 'signOut', 'acceptInvitation', 'createInviteLink', 'requestPasswordReset', 'resetPassword'],
     'completeSignUp',
@@ -277,13 +279,15 @@ interface Pair {
  */
 describe('every write, three times at once under one key', () => {
   let service: InProcess;
+  let phones: PhoneServices;
   let rest: Pair;
   let graphql: Pair;
   let tables: string[];
 
   beforeAll(async () => {
     // This kind of service fails if a request reads or writes outside its transaction.
-    service = await shareInProcess();
+    phones = await startPhoneServices();
+    service = await startInProcess({ env: phones.env });
     const scene = () => makeScene({ on: service });
     rest = { plain: await scene(), repeated: await scene() };
     graphql = { plain: await scene(), repeated: await scene() };
@@ -292,7 +296,10 @@ describe('every write, three times at once under one key', () => {
       WHERE table_schema = 'public' AND column_name = 'realm_id' AND table_name NOT IN ('idempotency_record', 'event')`;
     tables = columns.map(({ table_name }) => table_name).filter((name) => !BY_WORKERS.has(name));
   });
-  afterAll(() => service[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await phones[Symbol.asyncDispose]();
+  });
 
   test('a message is sent with the current state of its sender, not with that of the sign-in', async () => {
     const { app } = service;

@@ -150,6 +150,12 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'The external service is not configured.',
   },
   {
+    mutations: ['configurePushDevice', 'sendTestNotification'],
+    at: /^/,
+    results: ['PushServiceNotConfiguredError'],
+    reason: 'The push services of phones are not configured.',
+  },
+  {
     mutations: ['inviteUsers'],
     at: /^emails /,
     results: ['InvitationFailedError', 'ValidationError'],
@@ -256,6 +262,8 @@ const FORBIDDEN: Readonly<Record<string, readonly [type: string, reason: string]
   fetchApiKeyByJwt: ['ConflictError', 'The external service is not configured.'],
   createVideoCall: ['ConflictError', 'The external service is not configured.'],
   completeVideoCallRegistration: ['ConflictError', 'The external service is not configured.'],
+  configurePushDevice: ['PushServiceNotConfiguredError', 'The push services of phones are not configured.'],
+  sendTestNotification: ['PushServiceNotConfiguredError', 'The push services of phones are not configured.'],
 };
 
 let scene: Scene;

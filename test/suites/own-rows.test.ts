@@ -69,7 +69,10 @@ const OF_SWEEP: Readonly<Record<string, string>> = {
     'Once a minute: finds the logs with events to delete, by one index look-up for each log.',
   'DELETE FROM link_preview_progress p WHERE':
     'Once a second: deletes the positions of organizations that have disabled previews, by one index look-up for each position.',
-  'DELETE FROM push_device d WHERE NOT': 'Once an hour: deletes the devices whose session or API key has ended.',
+  'DELETE FROM push_device d WHERE NOT d.is_client_device':
+    'Once an hour: deletes the devices whose session or API key has ended.',
+  'SELECT d.id, d.realm_id AS "organizationId", d.user_id AS "userId" FROM push_device d':
+    'Once an hour: finds the apps whose API key has ended.',
   'WITH first AS ( SELECT n.realm_id, n.user_id FROM notification n':
     'The worker that sends push notifications claims the one that is due first. Those of all copied mentions are due.',
   'UPDATE realm SET delete_at =': 'Once a minute: finds the suspended organization whose deletion is due.',

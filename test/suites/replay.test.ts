@@ -5,6 +5,7 @@ import { OWN_CHANGES } from '../helpers/features.ts';
 import type { Json } from '../helpers/http.ts';
 import { shareInProcess, startInProcess } from '../helpers/in-process.ts';
 import { basic, type Person } from '../helpers/person.ts';
+import { registerApp, startPhoneServices } from '../helpers/phone-services.ts';
 import { PNG } from '../helpers/pictures.ts';
 import {
   type Act,
@@ -693,6 +694,21 @@ test('permission to create video calls', async () => {
   };
   const call = () => member.rest('POST', '/calls/videoprovider/create');
   await expectReplay(member, { given: agree, 'given anew': agree, taken: [async () => provider.revoke(), call] });
+});
+
+test('an app with a key and a token', async () => {
+  await using phones = await startPhoneServices();
+  await using service = await startInProcess({ env: phones.env });
+  const { member } = await createOrganization({}, { on: service });
+  const app = await registerApp(member, phones);
+  const register = (token: string, changes = {}) =>
+    member.ok('POST', '/mobile_push/register', app.registration('fcm', token, changes));
+  await expectReplay(member, {
+    configured: () => register('first'),
+    'a token that is refused': () => register('second', { timestamp: 0 }),
+    'another token': () => register('second'),
+    'token removed': () => member.ok('DELETE', '/users/me/android_gcm_reg_id', { token: 'second' }),
+  });
 });
 
 test('a person who joins by a link', async () => {

@@ -36,6 +36,7 @@ import { ExpectationMismatchError, RateLimitHitError } from '../../platform/erro
 import { urlOf } from '../../platform/hosts.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { TYPING_MS } from '../../platform/limits.ts';
+import { phoneKindsOf } from '../../platform/push/phones.ts';
 import { withEffect } from '../../platform/setting.ts';
 import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../../platform/totals.ts';
 import { browserMethods, type ExternalMethod, externalMethods } from '../identity-providers.ts';
@@ -164,8 +165,8 @@ export const ServerSettings = builder.objectRef<Settings>('ServerSettings').impl
         'Release on which this one is based, without local changes by the operator. Always the same as `version`.',
     }),
     pushNotificationsEnabled: t.boolean({
-      description: 'Whether the server sends push notifications to phones. Always false.',
-      resolve: () => false,
+      description: 'Whether the server sends push notifications to phones: the operator has configured FCM or APNs.',
+      resolve: (_settings, _args, { app }) => phoneKindsOf(app.config).length > 0,
     }),
     isIncompatible: t.exposeBoolean('isIncompatible', {
       description: 'Whether this client is too old to be supported.',

@@ -12,6 +12,7 @@ import { endpoint } from '../../api/rest/endpoint.ts';
 import { file, type Param, text } from '../../api/rest/params.ts';
 import { permissionParams, settingParam } from '../../api/rest/setting-params.ts';
 import { iconUrl } from '../../people/icon-url.ts';
+import { phoneKindsOf } from '../../platform/push/phones.ts';
 import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
 import { TOTAL_NAMES, wireNameOf } from '../../platform/totals.ts';
 import { browserMethods, externalMethods } from '../identity-providers.ts';
@@ -66,7 +67,7 @@ export const getServerSettings = endpoint({
       service_feature_level: server.featureLevel,
       service_version: server.version,
       service_merge_base: server.mergeBase,
-      push_notifications_enabled: false,
+      push_notifications_enabled: phoneKindsOf(request.app.config).length > 0,
       is_incompatible: server.isIncompatible,
       email_auth_enabled: AUTHENTICATION_METHODS.email,
       require_email_format_usernames: true,

@@ -34,6 +34,7 @@ import {
   REPORT_TYPES,
   TYPING_MS,
 } from '../../platform/limits.ts';
+import { phoneKindsOf } from '../../platform/push/phones.ts';
 import { publishedTotals } from '../../platform/totals.ts';
 import { authenticationMethods, hasProvider } from '../identity-providers.ts';
 import { SERVER_GENERATION } from './feature-level.ts';
@@ -135,7 +136,7 @@ function identity({ config }: Runtime, organization: Organization) {
     realm_plan_type: PLAN_TYPE,
     realm_email_auth_enabled: true,
     realm_password_auth_enabled: true,
-    realm_push_notifications_enabled: false,
+    realm_push_notifications_enabled: phoneKindsOf(config).length > 0,
     realm_push_notifications_enabled_end_timestamp: null,
     realm_available_video_chat_providers: {
       disabled: { name: 'None', id: NO_VIDEO_CHAT },

@@ -24,6 +24,13 @@ export interface Notified {
   readonly delaySeconds: number;
 }
 
+/** Transports by which the service can deliver notifications. */
+export interface Deliverable {
+  readonly isEmailSent: boolean;
+  /** Kinds of devices to which the service can send push messages. */
+  readonly deviceKinds: readonly string[];
+}
+
 /** A person to whom a message can be of interest, with the settings on which the decision depends. */
 interface CandidateRow {
   /** Index of the message, from 0. */
@@ -47,16 +54,15 @@ interface CandidateRow {
  * mentioned, follow the topic, or want notifications of all messages. One statement, whatever their number.
  *
  * @param messages Payloads of the events of the messages, of one organization.
- * @param isEmailSent Whether the service sends email.
  */
 export async function notifiedOf(
   db: SqlClient,
   organizationId: number,
   messages: readonly SentPayload[],
-  isEmailSent: boolean,
+  { isEmailSent, deviceKinds }: Deliverable,
 ): Promise<Notified[]> {
   if (messages.length === 0) return [];
-  const rows = await readCandidates(db, organizationId, messages);
+  const rows = await readCandidates(db, organizationId, messages, deviceKinds);
   const recipients = messages.map(
     (message): MessageForRecipients => ({
       ...{ id: message.id, channelWildcard: message.channelWildcard, timeIn: timesOfDay(sentAtOf(message)) },
@@ -120,9 +126,10 @@ const situationOf = (
 });
 
 /** Builds the columns of the candidate with the aliases `u` (user) and `p` (presence). */
-const candidate = (organizationId: number): Prisma.Sql => Prisma.sql`
+const candidate = (organizationId: number, deviceKinds: readonly string[]): Prisma.Sql => Prisma.sql`
   sent.place, u.id, u.settings, p.active_at IS NOT NULL AND p.active_at > sent.at - make_interval(secs => ${ACTIVE_SECONDS}) AS "isActive",
-  EXISTS (SELECT FROM push_device d WHERE d.realm_id = ${organizationId} AND d.user_id = u.id OFFSET 0) AS "hasDevice"`;
+  EXISTS (SELECT FROM push_device d WHERE d.realm_id = ${organizationId} AND d.user_id = u.id
+    AND d.kind = ANY (${listOf('text', deviceKinds)}) OFFSET 0) AS "hasDevice"`;
 
 /** Condition that the account `u` belongs to a person who can sign in. */
 const IS_PERSON = Prisma.sql`
@@ -155,6 +162,7 @@ function readCandidates(
   db: SqlClient,
   organizationId: number,
   messages: readonly SentPayload[],
+  deviceKinds: readonly string[],
 ): Promise<CandidateRow[]> {
   const sent = messages.map(({ sender, channel, members, topic, ...message }, place) => ({
     ...{ place, sender_id: sender.id, channel_id: channel?.id ?? null },
@@ -182,7 +190,7 @@ function readCandidates(
       WHERE s.realm_id = ${organizationId} AND s.active AND ${IS_PERSON}
         AND s.channel_id = ANY (ARRAY(SELECT DISTINCT sent.channel_id FROM sent WHERE sent.channel_id IS NOT NULL))
     )
-    SELECT ${candidate(organizationId)}, true AS "isSubscribed", s.is_muted AS "isMuted", s.push_notifications AS "pushNotifications",
+    SELECT ${candidate(organizationId, deviceKinds)}, true AS "isSubscribed", s.is_muted AS "isMuted", s.push_notifications AS "pushNotifications",
            s.email_notifications AS "emailNotifications", s.wildcard_mentions_notify AS "wildcardMentionsNotify", t.policy
     FROM sent JOIN subscriber s ON s.channel_id = sent.channel_id AND s.user_id <> sent.sender_id
     LEFT JOIN mention n ON n.place = sent.place AND n.user_id = s.user_id
@@ -192,7 +200,7 @@ function readCandidates(
     LEFT JOIN presence p ON p.realm_id = ${organizationId} AND p.user_id = u.id
     WHERE s.notified_of_all OR sent.wildcard OR n.user_id IS NOT NULL OR t.policy = ${FOLLOWED}
     UNION ALL
-    SELECT ${candidate(organizationId)}, false, NULL, NULL, NULL, NULL, NULL
+    SELECT ${candidate(organizationId, deviceKinds)}, false, NULL, NULL, NULL, NULL, NULL
     FROM sent CROSS JOIN LATERAL unnest(sent.member_ids) AS member(id)
     JOIN user_account u ON u.realm_id = ${organizationId} AND u.id = member.id AND u.id <> sent.sender_id
     LEFT JOIN presence p ON p.realm_id = ${organizationId} AND p.user_id = u.id

@@ -5,6 +5,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import type { SentPayload } from '../events.ts';
 import { audienceSizes, type Notified, notifiedOf } from './candidates.ts';
+import { deviceKindsOf } from './phone-tokens.ts';
 import { withdraw } from './withdraw.ts';
 
 /** Maximum number of events that one transaction reads. */
@@ -30,7 +31,7 @@ interface LoggedEvent {
 }
 
 /** The parts of the service that decide and deliver notifications. */
-export type NotificationApp = Pick<App, 'config' | 'database' | 'db' | 'log' | 'keys' | 'now'>;
+export type NotificationApp = Pick<App, 'config' | 'database' | 'db' | 'keys' | 'log' | 'now' | 'phones' | 'work'>;
 
 /** Returns the reader that decides notifications: each message is decided exactly once. */
 export const decisionReader = (app: NotificationApp): BackgroundReader => ({
@@ -49,7 +50,10 @@ async function decideNext(app: NotificationApp, tx: Tx, range: LogRange): Promis
   const isMore = read.length === atOnce || events.length < read.length;
   const oldest = app.now().getTime() - STALE_MS;
   const messages = messagesIn(events).filter(({ timestamp }) => timestamp * 1000 > oldest);
-  const notified = await notifiedOf(tx, organizationId, messages, app.config.smtpUrl !== undefined);
+  const notified = await notifiedOf(tx, organizationId, messages, {
+    isEmailSent: app.config.smtpUrl !== undefined,
+    deviceKinds: deviceKindsOf(app.config),
+  });
   await store(tx, organizationId, notified, app.now());
   const isWithdrawn = await withdraw(tx, app, organizationId, touchedBy(events));
   return {

@@ -1,30 +1,58 @@
 import { createHash, ECDH } from 'node:crypto';
 import type { Ctx } from '../../access/context.ts';
 import { requirePerson } from '../../access/roles.ts';
+import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import { Prisma, type PushDevice } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import { NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { objectionToUrl } from '../../platform/outgoing.ts';
+import type { PhoneKind } from '../../platform/push/phones.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
+import { deviceRemoved } from './events.ts';
 import { pushKeysOf, storePushKeys } from './keys.ts';
+import { requireAppId, requireToken } from './phone-registration.ts';
+import { endToken, phoneEndpoint } from './phone-tokens.ts';
 
 const MAX_ENDPOINT_LENGTH = 2_000;
-const MAX_NAME_LENGTH = 100;
+export const MAX_NAME_LENGTH = 100;
 /** Length of the authentication secret of a device, in bytes. @see RFC 8291 3.2 */
 const AUTH_SECRET_BYTES = 16;
 const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 
 /** The push subscription of a browser, or the UnifiedPush registration of an app. */
-export interface NewPushDevice {
+interface NewWebDevice {
+  readonly kind: 'web';
   /** URL of the push service. */
   readonly endpoint: string;
   /** Public key of the device: P-256, uncompressed, in base64url. */
   readonly publicKey: string;
   /** Authentication secret of the device: 16 bytes in base64url. */
   readonly authSecret: string;
+  readonly name: string;
+}
+
+/** An app with a token of the push service of its phone. */
+interface NewPhone {
+  readonly kind: PhoneKind;
+  readonly token: string;
+  /** Bundle id of the app, for Apple devices. Undefined: the one that the operator has configured. */
+  readonly appId?: string | undefined;
+  readonly name: string;
+}
+
+export type NewPushDevice = NewWebDevice | NewPhone;
+
+/** The columns of a device that describe where its notifications are sent. */
+interface Target {
+  readonly kind: string;
+  readonly endpoint: string;
+  readonly endpointHash: Uint8Array<ArrayBuffer>;
+  readonly publicKey: string;
+  readonly authSecret: string;
+  readonly appId: string | null;
   readonly name: string;
 }
 
@@ -62,7 +90,8 @@ export const listPushDevices = (ctx: Ctx): Promise<PushDevice[]> =>
 
 /**
  * Registers a device that receives the viewer's notifications until the session or API key of the request ends. A device with
- * the same endpoint is the same browser, so it is replaced, even if it belongs to another user of the organization.
+ * the same endpoint is the same browser, so it is replaced, even if it belongs to another user of the organization. Several users
+ * can register the same token of an app. A token that a client device has registered with the same API key stays there, encrypted.
  *
  * @throws ForbiddenError for a bot.
  * @throws ValidationError if a value is invalid, or if the service sends no requests to the endpoint.
@@ -72,24 +101,45 @@ export async function registerPushDevice(ctx: Ctx, given: NewPushDevice): Promis
   requirePerson(ctx);
   const { app, organizationId, viewer } = ctx;
   const { credential } = viewer;
-  const device = checked(ctx, given);
-  const endpointHash = new Uint8Array(createHash('sha256').update(device.endpoint).digest());
-  return transact(ctx, async (tx) => {
+  const target = targetOf(ctx, given);
+  const { endpointHash } = target;
+  return transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
-    await storePushKeys(tx, app, organizationId);
+    if (target.kind === 'web') await storePushKeys(tx, app, organizationId);
     const known = await tx.pushDevice.findUnique({
       where: { organizationId_endpointHash: { organizationId, endpointHash } },
     });
-    if (known !== null && isSame(known, ctx, device)) return known;
-    if (known !== null) await tx.pushDevice.deleteMany({ where: { organizationId, id: known.id } });
+    if (known !== null && isOfSameCredential(known, ctx) && (known.isClientDevice || isSame(known, target)))
+      return known;
+    if (known !== null) await endToken(tx, emit, known);
     requireWithin('push_devices', 1 + (await tx.pushDevice.count({ where: visibleTo(ctx) })));
     return tx.pushDevice.create({
       data: {
-        ...{ organizationId, userId: viewer.id, ...device, endpointHash, createdAt: app.now() },
+        ...{ organizationId, userId: viewer.id, ...target, createdAt: app.now() },
         ...(credential?.kind === 'session' ? { sessionId: credential.id } : {}),
         ...(credential?.kind === 'key' ? { keyHash: credential.hash } : {}),
       },
     });
+  });
+}
+
+/**
+ * Removes the viewer's device with a token. A client device keeps its registration, without the token.
+ *
+ * @throws ForbiddenError for a bot.
+ * @throws ValidationError if it is not a token of this kind.
+ * @throws NotFoundError if the viewer has not registered the token.
+ */
+export async function removePushToken(ctx: Ctx, kind: PhoneKind, token: string): Promise<void> {
+  requirePerson(ctx);
+  const { organizationId, viewer } = ctx;
+  const { endpointHash } = phoneEndpoint(viewer.id, kind, requireToken(kind, token));
+  await transact(ctx, async (tx, emit) => {
+    const device = await tx.pushDevice.findUnique({
+      where: { organizationId_endpointHash: { organizationId, endpointHash } },
+    });
+    if (device === null) throw new NotFoundError('Token does not exist', { parameter: 'token' });
+    await endToken(tx, emit, device);
   });
 }
 
@@ -106,23 +156,43 @@ export async function removePushDevice(ctx: Ctx, deviceId: number): Promise<void
     status: 404,
   });
   if (!isRowId(deviceId)) throw noSuchDevice;
-  await transact(ctx, async (tx) => {
-    const { count } = await tx.pushDevice.deleteMany({ where: { id: deviceId, ...visibleTo(ctx) } });
-    if (count === 0) throw noSuchDevice;
+  await transact(ctx, async (tx, emit) => {
+    const where = { id: deviceId, ...visibleTo(ctx) };
+    const device = await tx.pushDevice.findFirst({ where, select: { isClientDevice: true } });
+    const { count } = await tx.pushDevice.deleteMany({ where });
+    if (device === null || count === 0) throw noSuchDevice;
+    if (device.isClientDevice) emit(deviceRemoved(deviceId), users([ctx.viewer.id]));
   });
 }
 
-/** Returns whether a device was registered with the same keys and name, by the credential of the request. */
-const isSame = (known: PushDevice, { viewer: { id, credential } }: Ctx, device: NewPushDevice): boolean =>
+const isSame = (known: PushDevice, { publicKey, authSecret, appId, name }: Target): boolean =>
+  known.publicKey === publicKey && known.authSecret === authSecret && known.appId === appId && known.name === name;
+
+const isOfSameCredential = (known: PushDevice, { viewer: { id, credential } }: Ctx): boolean =>
   known.userId === id &&
-  known.publicKey === device.publicKey &&
-  known.authSecret === device.authSecret &&
-  known.name === device.name &&
   (credential?.kind === 'session'
     ? known.sessionId === credential.id
     : credential?.kind === 'key' && known.keyHash !== null && Buffer.from(known.keyHash).equals(credential.hash));
 
-function checked({ app }: Ctx, { endpoint, publicKey, authSecret, name }: NewPushDevice): NewPushDevice {
+/** Checks a new device. @throws ValidationError if a value is invalid. */
+function targetOf(ctx: Ctx, given: NewPushDevice): Target {
+  const name = requireText('name', given.name, { strip: true, min: 1, max: MAX_NAME_LENGTH });
+  if (given.kind !== 'web') {
+    const { kind, token, appId } = given;
+    return {
+      ...phoneEndpoint(ctx.viewer.id, kind, requireToken(kind, token)),
+      ...{ publicKey: '', authSecret: '', name },
+      appId: kind === 'apns' && appId !== undefined ? requireAppId(appId) : null,
+    };
+  }
+  const checkedDevice = checked(ctx, given);
+  const endpointHash = new Uint8Array(createHash('sha256').update(checkedDevice.endpoint).digest());
+  return { kind: 'web', ...checkedDevice, endpointHash, appId: null, name };
+}
+
+type WebKeys = Pick<NewWebDevice, 'endpoint' | 'publicKey' | 'authSecret'>;
+
+function checked({ app }: Ctx, { endpoint, publicKey, authSecret }: WebKeys): WebKeys {
   const objection =
     endpoint.length > MAX_ENDPOINT_LENGTH
       ? `It must have at most ${MAX_ENDPOINT_LENGTH} characters.`
@@ -141,12 +211,7 @@ function checked({ app }: Ctx, { endpoint, publicKey, authSecret, name }: NewPus
     throw new ValidationError(message, { parameter: 'auth_secret' });
   }
   const [key, secret] = [publicKey, authSecret].map((text) => text.replace(/=+$/, '')) as [string, string];
-  return {
-    endpoint,
-    publicKey: key,
-    authSecret: secret,
-    name: requireText('name', name, { strip: true, min: 1, max: MAX_NAME_LENGTH }),
-  };
+  return { endpoint, publicKey: key, authSecret: secret };
 }
 
 function isPublicKey(text: string): boolean {

@@ -47,7 +47,7 @@ export async function storePushKeys(
       RETURNING k.realm_id
     )
     DELETE FROM push_device d USING made
-    WHERE d.realm_id = ${organizationId} AND d.realm_id = made.realm_id AND ${stored !== null}`;
+    WHERE d.realm_id = ${organizationId} AND d.realm_id = made.realm_id AND d.kind = 'web' AND ${stored !== null}`;
 }
 
 /**

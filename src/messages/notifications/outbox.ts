@@ -206,7 +206,7 @@ export async function purgeNotifications(db: Db, before: Date, isSignedIn: Prism
     }
   }
   await db.$executeRaw`
-    DELETE FROM push_device d WHERE NOT ${isSignedIn}
+    DELETE FROM push_device d WHERE NOT d.is_client_device AND NOT ${isSignedIn}
       AND NOT EXISTS (SELECT FROM realm_move v WHERE v.realm_id = d.realm_id OFFSET 0)`;
   return [...counts.values()];
 }

@@ -4,6 +4,7 @@ import type { Organization, PushDevice } from '../../generated/prisma/client.ts'
 import { avatarUrl } from '../../people/wire.ts';
 import { domainOf, urlOf } from '../../platform/hosts.ts';
 import { postTo } from '../../platform/outgoing.ts';
+import { failedWith, type PushOutcome, secondsIn } from '../../platform/push/outcome.ts';
 import type { PlacedMessage } from '../access.ts';
 import { type Names, placeOf, textOf, urlOfMessage } from './content.ts';
 import type { NotificationApp } from './decide.ts';
@@ -11,7 +12,7 @@ import type { Reason } from './decision.ts';
 import type { PushKeys } from './keys.ts';
 
 /** Time in seconds for which push services keep a message for a device that is offline: a day. */
-const TTL_SECONDS = 86_400;
+export const TTL_SECONDS = 86_400;
 /** Maximum length of the texts in a push message, in UTF-16 code units. The whole message has at most 4,096 bytes. */
 const MAX_TITLE = 200;
 const MAX_BODY = 600;
@@ -70,24 +71,14 @@ export function pushMessageOf(
   return excess <= 0 ? made : { ...made, body: cut(made.body, Math.max(0, made.body.length - excess)) };
 }
 
-const cut = (text: string, length: number): string =>
+/** Cuts a text to a length in UTF-16 code units, and appends an ellipsis if it was longer. */
+export const cut = (text: string, length: number): string =>
   text.length <= length
     ? text
     : `${text
         .slice(0, length)
         .toWellFormed()
         .replace(/\uFFFD$/, '')}…`;
-
-/** The outcome of sending a push message to a device. Each kind is one of `PUSH_OUTCOMES`. */
-export type PushOutcome =
-  /** The push service accepted the message. */
-  | { readonly kind: 'sent' }
-  /** The device no longer exists. */
-  | { readonly kind: 'gone' }
-  /** The push service will never accept this message. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** @property afterSeconds Minimum delay before the next attempt that the push service asked for, in seconds. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly afterSeconds: number };
 
 /** Statuses with which a push service answers if a device does not exist. */
 const GONE: ReadonlySet<number> = new Set([404, 410]);
@@ -96,16 +87,13 @@ const GONE: ReadonlySet<number> = new Set([404, 410]);
  * many requests. Statuses from 500 are such errors too.
  */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 403, 408, 429]);
-/** Maximum delay that a push service can ask for, in seconds. */
-const MAX_RETRY_AFTER = 3_600;
-
 /**
- * Encrypts and sends a push message to a device. A later message about the same message replaces it, as long as the push service
+ * Encrypts and sends a push message to a browser or UnifiedPush endpoint. A later message about the same message replaces it, as long as the push service
  * has not delivered it.
  *
  * @see RFC 8030, RFC 8291 (encryption), RFC 8292 (signature)
  */
-export async function sendPush(
+export async function sendToBrowser(
   { config }: Pick<NotificationApp, 'config'>,
   organization: Organization,
   { publicKey, privateKey }: PushKeys,
@@ -141,12 +129,9 @@ export async function sendPush(
     if (TEMPORARY.has(status) || status >= 500) return { kind: 'failed', reason, afterSeconds: secondsIn(retryAfter) };
     return { kind: 'refused', reason };
   } catch (error) {
-    return { kind: 'failed', reason: error instanceof Error ? error.message : String(error), afterSeconds: 0 };
+    return failedWith(error);
   }
 }
 
 /** Returns the topic of a push message: at most 32 characters of base64url. */
 const topicOf = (messageId: string): string => messageId.replace(/[^A-Za-z0-9_-]/g, '').slice(-32);
-
-const secondsIn = (retryAfter: string | undefined): number =>
-  /^\d{1,9}$/.test(retryAfter ?? '') ? Math.min(Number(retryAfter), MAX_RETRY_AFTER) : 0;

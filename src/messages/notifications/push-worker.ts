@@ -1,9 +1,13 @@
 import { toGlobalId } from '../../api/graphql/schema/global-ids.ts';
 import { detached } from '../../events/act.ts';
+import { transact } from '../../events/log.ts';
 import { type Organization, Prisma, type PushDevice } from '../../generated/prisma/client.ts';
 import { fieldsOf } from '../../platform/db/columns.ts';
+import { listOf } from '../../platform/db/lists.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { pushMessages } from '../../platform/metrics.ts';
+import type { PushOutcome } from '../../platform/push/outcome.ts';
+import { removeEndedClientDevices } from './client-devices.ts';
 import { namedUsers } from './content.ts';
 import type { NotificationApp } from './decide.ts';
 import { isSignedIn } from './devices.ts';
@@ -19,7 +23,9 @@ import {
   type Result,
   storeResults,
 } from './outbox.ts';
-import { type PushMessage, pushMessageOf, sendPush } from './push-message.ts';
+import { type PhoneMessage, phoneMessageOf, removalOf, sendToPhone } from './phone-message.ts';
+import { deviceKindsOf, endToken } from './phone-tokens.ts';
+import { type PushMessage, pushMessageOf, sendToBrowser } from './push-message.ts';
 import { validNotifications } from './valid-notifications.ts';
 
 /** Time between polls for notifications that other nodes have decided, or that are tried again, in milliseconds. */
@@ -131,6 +137,7 @@ export class PushWorker {
         'notifications given up, overdue for a day',
       );
     }
+    await removeEndedClientDevices(this.#app);
   }
 
   /** Delivers due notifications of one user. @returns Whether there were any. */
@@ -155,12 +162,11 @@ export class PushWorker {
     if (organization === null) return;
     const devices = await readDevices(this.#app, organizationId, userId);
     const messages = await this.#messagesOf(organization, claimed);
-    const keys = devices.length === 0 ? undefined : await pushKeysOf(db, this.#app, organizationId);
+    const hasBrowser = devices.some(({ kind }) => kind === 'web');
+    const keys = hasBrowser ? await pushKeysOf(db, this.#app, organizationId) : undefined;
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_MS)]);
     const sent = await Promise.all(
-      devices.map((device) =>
-        this.#sendTo(device, { organization, keys: keys as PushKeys, claimed, messages, signal }),
-      ),
+      devices.map((device) => this.#sendTo(device, { organization, keys, claimed, messages, signal })),
     );
     const count = await storeResults(
       this.#app,
@@ -172,8 +178,8 @@ export class PushWorker {
     }
   }
 
-  /** Returns the push messages of the notifications that are not obsolete, by the ids of the notifications. */
-  async #messagesOf(organization: Organization, claimed: readonly Claimed[]): Promise<Map<bigint, PushMessage>> {
+  /** Returns the contents of the notifications that are not obsolete, by the ids of the notifications. */
+  async #messagesOf(organization: Organization, claimed: readonly Claimed[]): Promise<Map<bigint, Content>> {
     const { db } = this.#app;
     const shown = claimed.filter(({ isRemoval }) => !isRemoval);
     const valid = await validNotifications(
@@ -193,7 +199,9 @@ export class PushWorker {
         const found = valid[i];
         if (found === undefined) return [];
         const { message, reason } = found;
-        return [[one.id, pushMessageOf(this.#app, organization, { ...one, reason }, message, names)] as const];
+        const browser = pushMessageOf(this.#app, organization, { ...one, reason }, message, names);
+        const phone = phoneMessageOf(this.#app, organization, one, { message, names, shown: browser });
+        return [[one.id, { browser, phone }] as const];
       }),
     );
   }
@@ -202,25 +210,26 @@ export class PushWorker {
   async #sendTo(device: PushDevice, { organization, keys, claimed, messages, signal }: Delivery): Promise<Sent> {
     const missing = claimed.filter(({ deviceIds }) => !deviceIds.includes(device.id));
     const removed = missing.filter(({ isRemoval }) => isRemoval);
-    const removal: PushMessage = {
-      type: 'removal',
-      messageIds: removed.map(({ messageId }) => toGlobalId('Message', messageId)),
+    const removedIds = removed.map(({ messageId }) => messageId);
+    const removal: Content = {
+      browser: { type: 'removal', messageIds: removedIds.map((id) => toGlobalId('Message', id)) },
+      phone: removalOf(this.#app, organization, device.userId, removedIds),
     };
     const posts = [
-      ...(removed.length === 0 ? [] : [{ ids: removed.map(({ id }) => id), message: removal }]),
+      ...(removed.length === 0 ? [] : [{ ids: removed.map(({ id }) => id), content: removal }]),
       ...missing.flatMap(({ id }) => {
-        const message = messages.get(id);
-        return message === undefined ? [] : [{ ids: [id], message }];
+        const content = messages.get(id);
+        return content === undefined ? [] : [{ ids: [id], content }];
       }),
     ];
-    const { host } = new URL(device.endpoint);
+    const host = hostOf(device);
     const [finishedIds, attemptedIds] = [new Set<bigint>(), new Set<bigint>()];
     let isAccepted = false;
-    for (const { ids, message } of posts) {
+    for (const { ids, content } of posts) {
       const permit = signal.aborted ? undefined : await this.#hosts.enter(host);
       if (permit === undefined) break;
       for (const id of ids) attemptedIds.add(id);
-      const outcome = await sendPush(this.#app, organization, keys, device, message, signal);
+      const outcome = await this.#send(device, content, { organization, keys, signal });
       permit.end(outcome.kind === 'failed');
       pushMessages.inc({ outcome: outcome.kind });
       if (outcome.kind === 'gone') {
@@ -242,10 +251,21 @@ export class PushWorker {
     return { device, finishedIds, attemptedIds, isGone: false, afterSeconds: 0 };
   }
 
-  /** Deletes a device that its push service does not know any more. */
-  async #forget({ organizationId, id, endpoint }: PushDevice): Promise<void> {
-    await this.#app.db.pushDevice.deleteMany({ where: { organizationId, id } });
-    this.#app.log.info({ device: id, host: new URL(endpoint).host }, 'push device no longer exists, deleted');
+  #send(
+    device: PushDevice,
+    { browser, phone }: Content,
+    { organization, keys, signal }: Pick<Delivery, 'organization' | 'keys' | 'signal'>,
+  ): Promise<PushOutcome> {
+    return device.kind === 'web'
+      ? sendToBrowser(this.#app, organization, keys as PushKeys, device, browser, signal)
+      : sendToPhone(this.#app, device, phone, signal);
+  }
+
+  /** Deletes a device, or the token of a client device, that its push service does not know any more. */
+  async #forget(device: PushDevice): Promise<void> {
+    const { organizationId, id } = device;
+    await transact({ work: this.#app.work, organizationId }, (tx, emit) => endToken(tx, emit, device));
+    this.#app.log.info({ device: id, host: hostOf(device) }, 'push device no longer exists, deleted');
   }
 
   async #noteSent({ organizationId, id }: PushDevice): Promise<void> {
@@ -253,12 +273,22 @@ export class PushWorker {
   }
 }
 
+/** Returns the name under which concurrent requests to the push service of a device are limited. */
+const hostOf = ({ kind, endpoint }: PushDevice): string => (kind === 'web' ? new URL(endpoint).host : kind);
+
+/** Content of a notification, for browsers and for apps. */
+interface Content {
+  readonly browser: PushMessage;
+  readonly phone: PhoneMessage;
+}
+
 /** Everything that is to be sent to the devices of a user. */
 interface Delivery {
   readonly organization: Organization;
-  readonly keys: PushKeys;
+  /** Keys with which messages to browsers are signed. Undefined if the user has no browser. */
+  readonly keys: PushKeys | undefined;
   readonly claimed: readonly Claimed[];
-  readonly messages: ReadonlyMap<bigint, PushMessage>;
+  readonly messages: ReadonlyMap<bigint, Content>;
   readonly signal: AbortSignal;
 }
 
@@ -289,12 +319,18 @@ function resultOf(claimed: Claimed, isDue: boolean, sent: readonly Sent[]): Resu
   };
 }
 
-/** Reads the devices of a user whose session or API key is valid. */
-function readDevices({ db, now }: NotificationApp, organizationId: number, userId: number): Promise<PushDevice[]> {
+/** Reads the devices of a user to which messages can be sent, and whose session or API key is valid. */
+function readDevices(
+  { config, db, now }: NotificationApp,
+  organizationId: number,
+  userId: number,
+): Promise<PushDevice[]> {
   return readRows<PushDevice>(
     db,
     Prisma.sql`
     SELECT ${fieldsOf('d', 'PushDevice')} FROM push_device d
-    WHERE d.realm_id = ${organizationId} AND d.user_id = ${userId} AND ${isSignedIn(now(), organizationId)} ORDER BY d.id`,
+    WHERE d.realm_id = ${organizationId} AND d.user_id = ${userId} 
+      AND d.kind = ANY (${listOf('text', deviceKindsOf(config))}) AND ${isSignedIn(now(), organizationId)}
+    ORDER BY d.id`,
   );
 }

@@ -6,7 +6,6 @@ import type { StateGroup } from '../../api/state-group.ts';
  */
 const EMPTY: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   default_stream_groups: { realm_default_stream_groups: [] },
-  device: { devices: {} },
   muted_users: { muted_users: [] },
   onboarding_steps: { onboarding_steps: [], navigation_tour_video_url: null },
   realm_billing: { realm_billing: { has_pending_sponsorship_request: false } },

@@ -404,6 +404,13 @@ export const SETTING_GROUPS: readonly Group<OrganizationSetting>[] = [
         explanation: 'The server fetches the title, description and image of web pages that messages link to.',
       },
       {
+        kind: 'flag',
+        name: 'requireE2eePushNotifications',
+        initial: false,
+        label: 'Hide messages in unencrypted push notifications',
+        explanation: 'Apps without encryption then show only that there is a new message.',
+      },
+      {
         kind: 'channel',
         name: 'newChannelAnnouncementsChannel',
         initial: null,

@@ -59,6 +59,8 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   INVALID_VIDEO_CALL_PROVIDER_TOKEN: {
     description: 'The viewer must first connect an account of the video call provider.',
   },
+  PUSH_SERVICE_NOT_CONFIGURED: { description: 'The operator has not configured the push service of the phone.' },
+  NO_ACTIVE_PUSH_DEVICE: { description: 'The viewer has no app that can receive a test notification.' },
   RATE_LIMIT_HIT: { description: 'A rate limit of requests or actions is reached.' },
   BAD_EVENT_QUEUE_ID: {
     description:

@@ -49,6 +49,12 @@ const ofView = {
   slots: { fragment: '$VIEW' },
 };
 
+const app: Lead = { call: 'POST /register_client_device', set: 'DEVICE', take: 'device_id' };
+const ofApp = { first: [app], fields: { device_id: '$DEVICE' } };
+const NO_PUSH_SERVICE = { code: 'PUSH_SERVICE_NOT_CONFIGURED', needs: '`FCM_SERVICE_ACCOUNT` or `APNS_…`' };
+const APNS_TOKEN = { token: '740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad' };
+const FCM_TOKEN = { token: 'cWk3ZTJhNmY:APA91bH5yQ' };
+
 /** Example calls for users, settings, user groups, bots, and invitations. */
 export const PEOPLE_CALLS: DemoCalls = {
   'GET /users/{user_id}': bela,
@@ -131,6 +137,19 @@ export const PEOPLE_CALLS: DemoCalls = {
     first: [MAIL, user, key, session],
     login: '$MAIL:$THEIRS',
     slots: { session_id: '$SESSION' },
+  },
+  'POST /remove_client_device': ofApp,
+  'POST /mobile_push/register': { refused: NO_PUSH_SERVICE },
+  'POST /mobile_push/test_notification': { refused: NO_PUSH_SERVICE },
+  'POST /mobile_push/e2ee/test_notification': { refused: NO_PUSH_SERVICE },
+  'DELETE /users/me/apns_device_token': {
+    first: [{ call: 'POST /users/me/apns_device_token', fields: APNS_TOKEN }],
+    fields: APNS_TOKEN,
+  },
+  'POST /users/me/android_gcm_reg_id': { fields: FCM_TOKEN },
+  'DELETE /users/me/android_gcm_reg_id': {
+    first: [{ call: 'POST /users/me/android_gcm_reg_id', fields: FCM_TOKEN }],
+    fields: FCM_TOKEN,
   },
 };
 export { FILE, PICTURE };
