@@ -46,9 +46,11 @@ test('events name the user who made the change, live, on replay and in pages, in
   for (const at of [await newOrganization(), await newOrganization()]) {
     const { guest, owner } = at;
     const { queue_id: queueId, last_event_id: after } = await owner.register({ event_types: TYPES });
+    // A poll of the first queue would end the subscription to it.
+    const received = await owner.receiving({ event_types: TYPES });
     const live = await owner.events(SELECTION, { queueId, after });
     const expected = await change(at);
-    const count = (await owner.poll(queueId, after, { dontBlock: true })).length;
+    const count = (await received()).length;
     const shown = (await live.take(count)).map(named);
     await live[Symbol.asyncDispose]();
     const ofChanges = shown.filter(([type]) => expected.some(([expectedType]) => expectedType === type));
