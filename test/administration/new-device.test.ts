@@ -21,15 +21,21 @@ const place = () => createOrganization({}, { on: service, password: PASSWORD });
 interface Client {
   readonly agent: string;
   readonly address?: string;
+  readonly cookie?: string;
 }
 
 /** Signs in with the password. @param path Path of the endpoint: for a session, or for the API key. */
-async function signIn(user: Person, { agent, address = '203.0.113.1' }: Client, path = '/sessions'): Promise<string> {
+async function signIn(
+  user: Person,
+  { agent, address = '203.0.113.1', cookie }: Client,
+  path = '/sessions',
+): Promise<string> {
   const { status, headers } = await send(service.url, {
     ...{ method: 'POST', path: `/api/v1${path}` },
     headers: {
       ...{ host: user.host, 'user-agent': agent, 'x-forwarded-for': address },
       'content-type': 'application/x-www-form-urlencoded',
+      ...(cookie !== undefined && { cookie }),
     },
     body: new URLSearchParams({ username: user.email, password: PASSWORD }).toString(),
   });
@@ -64,11 +70,29 @@ describe.concurrent('an email about a new device', () => {
     const home = { agent: FIREFOX };
     const cookie = await signIn(owner, home);
     await signIn(owner, home);
-    await signIn(owner, { ...home, address: '198.51.100.8' });
+    // This browser presents the cookie of its session, at another network address.
+    await signIn(owner, { ...home, address: '198.51.100.8', cookie });
     const out = { method: 'DELETE', path: '/api/v1/sessions/current', headers: { host: owner.host, cookie } };
     await send(service.url, out);
     await signIn(owner, home);
     expect(await mailsTo(at, owner)).toEqual([]);
+  });
+
+  test('is sent for a browser with the name of a known one at another address', async () => {
+    const at = await place();
+    const { owner } = at;
+    await signIn(owner, { agent: FIREFOX });
+    await signIn(owner, { agent: FIREFOX, address: '198.51.100.7' });
+    expect(await mailsTo(at, owner)).toHaveLength(1);
+  });
+
+  test('is sent for the first sign-in in the audit log if the account is older than the log', async () => {
+    const at = await place();
+    const { owner } = at;
+    const key = { organizationId_id: { organizationId: at.organization.id, id: owner.id } };
+    await service.app.db.user.update({ where: key, data: { joinedAt: new Date(Date.now() - 366 * 86_400_000) } });
+    await signIn(owner, { agent: FIREFOX });
+    expect(await mailsTo(at, owner)).toHaveLength(1);
   });
 
   test('is sent for the API key too, once for each device', async () => {

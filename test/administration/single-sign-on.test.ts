@@ -801,7 +801,7 @@ describe('an attack', () => {
     provider.idToken = (token) => provider.sign({ ...decodeJwt(token), email_verified: true });
     const second = new Browser(at);
     const reply = await second.signIn(personAt({ email, email_verified: false }));
-    expect(outcome(reply)).toEqual([403, 'Sign in at company does not name an email address for you.']);
+    expect(outcome(reply)).toEqual([403, 'Sign in at company did not send your email address.']);
     expect(await second.viewer()).toBeUndefined();
   });
 

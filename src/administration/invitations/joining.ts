@@ -1,4 +1,4 @@
-import { createdAddress, requireAddress } from '../../access/address.ts';
+import { createdAddress, isSameAddress, requireAddress } from '../../access/address.ts';
 import type { RequestCtx, Scope } from '../../access/context.ts';
 import { OrganizationDeactivatedError } from '../../access/errors.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
@@ -280,16 +280,16 @@ export async function invitationOf(
   if (token !== undefined) {
     const found = await findInvitation(place, tx, token);
     const { email: invited } = found.invitation;
-    if (invited !== null && invited.toLowerCase() !== email.toLowerCase()) {
+    if (invited !== null && !isSameAddress(invited, email)) {
       throw new ForbiddenError(`This invitation is for ${invited}, but you signed in with the address ${email}.`);
     }
     return found;
   }
-  const rows = await tx.$queryRaw<{ id: number }[]>`
-    SELECT id FROM invitation
+  const rows = await tx.$queryRaw<{ id: number; email: string }[]>`
+    SELECT id, email FROM invitation
     WHERE realm_id = ${place.organization.id} AND closed_at IS NULL AND lower(email) = lower(${email})
     ORDER BY id DESC`;
-  for (const { id } of rows) {
+  for (const { id } of rows.filter((row) => isSameAddress(row.email, email))) {
     const organizationId = place.organization.id;
     const where = { organizationId_id: { organizationId, id } };
     const found = await tx.invitation.findUniqueOrThrow({ where, include: { inviter: true } });

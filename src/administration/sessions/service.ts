@@ -172,15 +172,10 @@ async function beginSessionWith<T>(
   const user = await letIn({ app, work }, account);
   const facts = { userAgent: browser.header('user-agent'), networkAddress: caller?.address ?? '' };
   const device = { caller, clientName, userAgent: facts.userAgent };
-  // Before the previous session of the browser ends, because this session makes the device known.
-  const isNew = origin?.createdAt === undefined && (await isNewDevice(work.db, account, device));
   const before = sessionTokenIn(app.config, browser.header);
   const left = before === undefined ? undefined : await sessionByToken({ app, work }, before);
-  if (left !== undefined) {
-    await transact({ work, organizationId: left.organization.id, caller, clientName }, (tx, emit) =>
-      endSessions(tx, emit, left.user, { id: left.session.id }),
-    );
-  }
+  const isOwn = left?.user.id === user.id && left.organization.id === user.organizationId;
+  const isNew = !isOwn && origin?.createdAt === undefined && (await isNewDevice(work.db, app, account, device));
   const { session, changed, ...token } = await openSession({ app, work, caller, clientName }, user, facts, {
     origin,
     change: async (tx, emit) => {
@@ -189,6 +184,16 @@ async function beginSessionWith<T>(
     },
   });
   browser.setCookie(sessionCookie(app, browser.header, token));
+  if (left !== undefined) {
+    try {
+      await transact({ work, organizationId: left.organization.id, caller, clientName }, (tx, emit) =>
+        endSessions(tx, emit, left.user, { id: left.session.id }),
+      );
+    } catch (err) {
+      // The new session has begun, and recovery codes can be in its response. The previous session ends when it is idle.
+      app.log.warn({ err, user: left.user.id }, 'the previous session of a browser could not be ended');
+    }
+  }
   return { user, session, changed };
 }
 

@@ -84,7 +84,7 @@ export async function logIn(
   const { id, organizationId } = user;
   const changes = { credential: { new: 'api_key' }, method: { new: method } };
   const device = { caller, clientName };
-  const isNew = method !== 'browser' && (await isNewDevice(work.db, account, device));
+  const isNew = method !== 'browser' && (await isNewDevice(work.db, app, account, device));
   await transact({ work, organizationId, caller, clientName }, async (tx, emit) => {
     emit.audit({ action: 'signed_in', objectType: 'user', objectId: id, actorId: id, changes });
     if (isNew) await queueNewDeviceMail(tx, account, device, app.now());

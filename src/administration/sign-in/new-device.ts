@@ -1,5 +1,5 @@
 import type { Account } from '../../access/accounts.ts';
-import type { Scope } from '../../access/context.ts';
+import type { Runtime, Scope } from '../../access/context.ts';
 import { localTime } from '../../access/local-time.ts';
 import { userSetting } from '../../access/user-settings.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
@@ -18,26 +18,27 @@ export interface Device extends Pick<Scope, 'caller' | 'clientName'> {
 }
 
 /**
- * Returns whether a person who has enabled the emails signs in from a new device: no session has the same browser, and the
- * audit log has no sign-in of the same client at the same network address. False for the first sign-in of a person.
+ * Returns whether a person who has enabled the emails signs in from a new device: the audit log has no sign-in of the same client
+ * at the same network address. A User-Agent header identifies no device, because many have the same one. False for the first
+ * sign-in of a person, unless the audit log can have deleted entries about earlier ones.
  */
 export async function isNewDevice(
   db: SqlClient,
+  { config, now }: Pick<Runtime, 'config' | 'now'>,
   { user }: Account,
-  { caller, clientName, userAgent = '' }: Device,
+  { caller, clientName }: Device,
 ): Promise<boolean> {
   if (!userSetting(user, 'enable_login_emails')) return false;
+  const isLogComplete = now().getTime() - user.joinedAt.getTime() < config.auditLogMs;
   const signIns = Prisma.sql`
     SELECT FROM audit_log_entry e WHERE e.realm_id = ${user.organizationId} AND e.object_type = 'user'
       AND e.object_id = ${user.id} AND e.action = 'signed_in'`;
   const [row] = await readRows<{ isNew: boolean }>(
     db,
     Prisma.sql`
-    SELECT EXISTS (${signIns})
+    SELECT (${!isLogComplete}::boolean OR EXISTS (${signIns}))
       AND NOT EXISTS (${signIns} AND e.address = ${caller?.address ?? ''} AND e.client_name = ${clientName ?? ''})
-      AND NOT EXISTS (
-        SELECT FROM session s WHERE s.realm_id = ${user.organizationId} AND s.user_id = ${user.id}
-          AND s.user_agent = ${userAgent} AND s.user_agent <> '') AS "isNew"`,
+      AS "isNew"`,
   );
   return row?.isNew === true;
 }

@@ -203,10 +203,13 @@ export async function setPoliciesOf(
   if (target === null) return undefined;
   const key = { channelId: target.channel.id, topic: target.topic };
   const { organization } = sender;
-  if (followers.length > 0) await followByMention(tx, emit, { organization, now: sentAt }, key, followers);
-  if (newPolicy === undefined) return undefined;
+  const follow = (userIds: readonly number[]) => followByMention(tx, emit, { organization, now: sentAt }, key, userIds);
+  // Policies are written in the order of the users' ids, so that two messages that mention each other's senders cause no deadlock.
+  await follow(followers.filter((id) => id < sender.id));
   const place = { organization, userId: sender.id, now: sentAt };
-  return (await setAutomaticPolicy(tx, emit, place, { ...key, policy: newPolicy })) ? newPolicy : undefined;
+  const isSet = newPolicy !== undefined && (await setAutomaticPolicy(tx, emit, place, { ...key, policy: newPolicy }));
+  await follow(followers.filter((id) => id > sender.id));
+  return isSet ? newPolicy : undefined;
 }
 
 /** Maximum time, in milliseconds, for which `confirm` repeats its attempts. Afterwards it throws RequestTimeoutError. */

@@ -79,7 +79,9 @@ export async function followersByMention(
       AND NOT EXISTS (
         SELECT FROM user_topic t WHERE t.realm_id = ${organizationId} AND t.user_id = u.id AND t.channel_id = ${channelId}
           AND topic_key(t.topic) = topic_key(${topic}))
-      AND (SELECT count(*) FROM user_topic t WHERE t.realm_id = ${organizationId} AND t.user_id = u.id) < ${maxPolicies}
+      AND (SELECT count(*) FROM (
+             SELECT FROM user_topic t WHERE t.realm_id = ${organizationId} AND t.user_id = u.id LIMIT ${maxPolicies}) AS counted
+          ) < ${maxPolicies}
     ORDER BY u.id`;
   return rows.map(({ id }) => id);
 }

@@ -91,6 +91,12 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
  */
 const MAX_AUTOMATIC = 0.9 * TOTALS.user_topics.max;
 
+/**
+ * Maximum number of a user's topic policies up to which mentions add some. Half of `MAX_AUTOMATIC`, so that mentions by others do
+ * not prevent automatic policies for the user's own messages.
+ */
+const MAX_BY_MENTION = MAX_AUTOMATIC / 2;
+
 /** Returns whether a user can get another automatic policy: whether the user has fewer than `MAX_AUTOMATIC` topic policies. */
 export const hasRoomForAutomaticPolicy = async (
   tx: Pick<Tx, 'userTopic'>,
@@ -124,7 +130,7 @@ export const usersToFollow = (
   organizationId: number,
   topic: TopicKey,
   userIds: readonly number[],
-): Promise<number[]> => followersByMention(db, organizationId, topic, userIds, MAX_AUTOMATIC);
+): Promise<number[]> => followersByMention(db, organizationId, topic, userIds, MAX_BY_MENTION);
 
 /** Makes users without a policy for a topic follow it, because a message mentions them, and notifies their clients. */
 export async function followByMention(
@@ -134,6 +140,7 @@ export async function followByMention(
   { channelId, topic }: TopicKey,
   userIds: readonly number[],
 ): Promise<void> {
+  if (userIds.length === 0) return;
   const following = await addFollowers(tx, organization.id, { channelId, topic }, userIds, now);
   if (following.length === 0) return;
   emit(topicPolicyChanged({ channelId, topic, policy: FOLLOWED, lastUpdated: now }, organization), users(following));
