@@ -60,7 +60,7 @@ const ORGANIZATION: Effects = {
   digest_weekday: LATER,
   send_welcome_emails: 'administration/welcome-mail.ts',
   send_channel_events_messages: 'messages/channel-notices.ts',
-  welcome_message_custom_text: 'administration/invitations/joining.ts',
+  welcome_message_custom_text: 'administration/welcome-mail.ts',
   message_content_allowed_in_email_notifications: 'messages/notifications/email.ts',
   inline_image_preview: 'messages/sending/content.ts',
   inline_url_embed_preview: 'messages/link-previews/apply.ts',

@@ -471,6 +471,7 @@ describe('unread data', () => {
     await ann.ok('POST', `/users/me/subscriptions/${muted}`, { property: 'is_muted', value: true });
     const topic = (stream_id: number, topic: string, visibility_policy: number) =>
       ann.ok('POST', '/user_topics', { stream_id, topic, visibility_policy });
+    await ann.ok('PATCH', '/settings', { automatically_follow_topics_where_mentioned: false });
     await topic(open, 'noise', 1);
     await topic(muted, 'News', 2);
     await topic(muted, 'work', 3);

@@ -479,6 +479,7 @@ describe('emails about missed messages', () => {
   test('omit messages that have no reason any more after an edit or a move', async () => {
     const { owner, member, guest } = await createOrganization({}, { on: service });
     const channel = await channelOf(owner, 'edits', [owner, member, guest]);
+    await member.ok('PATCH', '/settings', { automatically_follow_topics_where_mentioned: false });
     await guest.ok('PATCH', '/settings', { enable_stream_email_notifications: true });
     await guest.ok('POST', '/user_topics', { stream_id: channel, topic: 'silent', visibility_policy: 1 });
     const edited = await say(owner, channel, 'loud', '@**member** look');

@@ -104,6 +104,8 @@ test('batched messages are written like single ones', async () => {
   const { owner, member, organization, to, say, sayUnder } = await scene();
   const hidden = await channelOf(owner, 'hidden', [owner, member], { privacy: 'invite_only' });
   await member.ok('POST', '/users/me/alert_words', { alert_words: ['fire'] });
+  // A mention that makes the user follow the topic requires a transaction of several statements.
+  await member.ok('PATCH', '/settings', { automatically_follow_topics_where_mentioned: false });
   await member.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'so that @**topic** is somebody' });
   // Adds events, so that event positions differ from message ids.
   for (let i = 0; i < 3; i++) await owner.ok('PATCH', '/settings', { timezone: `Etc/GMT+${i}` });

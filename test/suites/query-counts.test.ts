@@ -308,10 +308,10 @@ describe('as many queries for many rows as for few', () => {
  * Number of queries of a registration that requests everything. 5 queries are general. Others read the viewer with their
  * profile; the channels with their subscribers and activity; the user groups with their members and subgroups; the viewer's
  * subscriptions; and the default channels. Each other group of state needs one query, so a new group adds one. Empty groups
- * need none. One counts the identity providers. In total there are three fewer queries than groups. The list of users is cached
+ * need none. One counts the identity providers. In total there are two fewer queries than groups. The list of users is cached
  * since the previous registration.
  */
-const REGISTRATION_QUERIES = STATE_GROUPS.length - 3;
+const REGISTRATION_QUERIES = STATE_GROUPS.length - 2;
 
 /** Checks that the response contains all rows, because the number of queries proves nothing otherwise. */
 function expectRows(reply: Json, { size }: Filled): void {
