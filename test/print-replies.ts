@@ -12,6 +12,7 @@ import { CookieBrowser } from './helpers/browser.ts';
 import type { Json } from './helpers/http.ts';
 import { startOpenIdProvider } from './helpers/openid-provider.ts';
 import { basic, type Parameters, Visitor } from './helpers/person.ts';
+import { registerApp, startPhoneServices } from './helpers/phone-services.ts';
 import { PNG } from './helpers/pictures.ts';
 import { PrintedCalls, replyOf, shownReply } from './helpers/printed-calls.ts';
 import { ServerProcess } from './helpers/process.ts';
@@ -23,9 +24,10 @@ const keep = (name: string, examples: object) =>
 const SECRET = 'x'.repeat(32);
 
 await using provider = await startVideoProvider();
+await using phones = await startPhoneServices();
 const JWT_AUTH_KEYS = JSON.stringify({ '': { key: SECRET, algorithms: ['HS256'] } });
 await using server = await ServerProcess.start({
-  env: { DEMO: 'on', DATABASE_URL: undefined, JWT_AUTH_KEYS, ...provider.env },
+  env: { DEMO: 'on', DATABASE_URL: undefined, JWT_AUTH_KEYS, ...provider.env, ...phones.env },
 });
 using calls = new PrintedCalls(server);
 const { users } = JSON.parse(readFileSync(join(server.dataDir, 'demo.json'), 'utf8'));
@@ -67,16 +69,27 @@ async function setUp(): Promise<Readonly<Record<string, unknown>>> {
   const agreeing = await browser.open(`${at}/register`, owner.headers);
   const complete = await browser.open(provider.agree(agreeing.headers.location ?? ''));
   const token = await new SignJWT({ email }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(SECRET));
-  const success = { result: 'success', msg: '' };
   return {
-    'POST /mobile_push/register': success,
-    'POST /mobile_push/test_notification': success,
-    'POST /mobile_push/e2ee/test_notification': success,
+    ...(await notifyPhone()),
     'GET /calls/videoprovider/complete': JSON.parse(complete.text),
     'POST /calls/videoprovider/create': await owner.ok('POST', '/calls/videoprovider/create'),
     'DELETE /sessions/current': await signOut(),
     'POST /sessions/second_factor': await signInWithCode(),
     'POST /jwt/fetch_api_key': await owner.ok('POST', '/jwt/fetch_api_key', { token }),
+  };
+}
+
+/** Returns the responses of the endpoints that need a push service. */
+async function notifyPhone(): Promise<Readonly<Record<string, unknown>>> {
+  const { token } = phones.fcm.phone();
+  await owner.ok('POST', '/users/me/android_gcm_reg_id', { token });
+  const { deviceId, registration } = await registerApp(owner, phones);
+  return {
+    'POST /mobile_push/register': await owner.ok('POST', '/mobile_push/register', registration('fcm', token)),
+    'POST /mobile_push/test_notification': await owner.ok('POST', '/mobile_push/test_notification', { token }),
+    'POST /mobile_push/e2ee/test_notification': await owner.ok('POST', '/mobile_push/e2ee/test_notification', {
+      device_id: deviceId,
+    }),
   };
 }
 

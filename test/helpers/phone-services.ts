@@ -247,7 +247,10 @@ export interface EncryptedApp {
 }
 
 /** Registers an app, without its key and token. */
-export async function registerApp(person: Person, { registrationKey }: PhoneServices): Promise<EncryptedApp> {
+export async function registerApp(
+  person: Pick<Person, 'ok'>,
+  { registrationKey }: PhoneServices,
+): Promise<EncryptedApp> {
   const { device_id: deviceId } = await person.ok('POST', '/register_client_device');
   const key = randomBytes(32);
   const pushKeyId = randomBytes(4).readUInt32BE();
