@@ -160,6 +160,8 @@ export interface Scope extends WorkCtx {
   readonly clientName?: string | undefined;
   /** True if the server's operator makes the change. */
   readonly isOperator?: boolean | undefined;
+  /** Identifier of the identity provider with which a person signs in, for the audit log. */
+  readonly identityProvider?: string | undefined;
 }
 
 /** The context of a service function: the unit of work, and the acting viewer. */

@@ -48,8 +48,26 @@ export interface SessionOrigin
   readonly expiresAt?: Date | undefined;
 }
 
+/**
+ * The way in which a user proved their identity, for the audit log. `browser`: another browser passed its sign-in on to a client.
+ * `new account`: the account was just created.
+ */
+export type SignInMethod =
+  | 'password'
+  | 'password and second factor'
+  | 'passkey'
+  | 'single sign-on'
+  | 'web token'
+  | 'browser'
+  | 'new account'
+  | 'demo';
+
+/** The client of a sign-in, and its identity provider. */
+export type SignInScope = WorkCtx & Pick<Scope, 'caller' | 'clientName' | 'identityProvider'>;
+
 /** The sign-in with which a session begins, and a change that belongs to it. */
 export interface SessionStart<T> {
+  readonly method: SignInMethod;
   /** Undefined for sign-ins with a password or a passkey. */
   readonly origin?: SessionOrigin | undefined;
   /** Makes the change, in the transaction that creates the session. */
@@ -80,19 +98,20 @@ const TOKEN = /^[\w-]{43}$/;
  * @param change A change that is made in the same transaction, before the session is created.
  */
 export async function openSession<T>(
-  { app, work, caller, clientName }: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
+  { app, work, caller, clientName, identityProvider }: SignInScope,
   { id, organizationId }: User,
   browser: BrowserDetails,
-  { origin, change }: SessionStart<T>,
+  { method, origin, change }: SessionStart<T>,
 ) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();
   const expiresAt = origin?.expiresAt ?? new Date(now.getTime() + app.config.sessionMs);
-  const { session, changed } = await transact({ work, organizationId, caller, clientName }, async (tx, emit) => {
+  const scope = { work, organizationId, caller, clientName, identityProvider };
+  const { session, changed } = await transact(scope, async (tx, emit) => {
     const changed = await change(tx, emit);
     emit.audit({
       ...{ action: 'signed_in', objectType: 'user', objectId: id, actorId: id },
-      changes: { credential: { new: 'session' } },
+      changes: { credential: { new: 'session' }, method: { new: method } },
     });
     const session = await tx.session.create({
       data: {

@@ -7,7 +7,7 @@ import type { ScopedCredential } from '../platform/key-scopes.ts';
 /** Every action that the audit log records. */
 export const AUDIT_ACTIONS = [
   ...(['signed_in', 'sign_in_failed', 'signed_out', 'sessions_ended', 'api_key_replaced', 'api_key_created'] as const),
-  ...(['api_key_renamed', 'api_keys_revoked', 'second_factor_added', 'second_factor_removed'] as const),
+  ...(['api_key_renamed', 'api_keys_revoked', 'api_key_read', 'second_factor_added', 'second_factor_removed'] as const),
   ...(['second_factor_reset', 'recovery_codes_replaced', 'recovery_code_used'] as const),
   ...(['passkey_added', 'passkey_renamed', 'passkey_removed'] as const),
   ...(['password_changed', 'password_reset_requested', 'password_reset', 'email_change_requested'] as const),
@@ -19,10 +19,12 @@ export const AUDIT_ACTIONS = [
   ...(['group_subgroups_added', 'group_subgroups_removed', 'channel_created', 'channel_changed'] as const),
   ...(['channel_archived', 'channel_unarchived', 'channel_subscribers_added', 'channel_subscribers_removed'] as const),
   ...(['channel_folder_created', 'channel_folder_changed', 'channel_folders_reordered'] as const),
+  ...(['topic_deleted', 'messages_deleted'] as const),
   ...(['organization_created', 'organization_changed', 'user_defaults_changed', 'domain_added'] as const),
   ...(['domain_changed', 'domain_removed', 'emoji_added', 'emoji_deactivated', 'profile_field_created'] as const),
   ...(['profile_field_changed', 'profile_field_deleted', 'profile_fields_reordered'] as const),
   ...(['organization_suspended', 'organization_resumed', 'organization_deleted', 'organization_restored'] as const),
+  ...(['organization_move_begun', 'organization_moved'] as const),
   ...(['owner_link_created', 'identity_provider_created', 'identity_provider_changed'] as const),
   ...(['identity_provider_deleted', 'identity_linked', 'identity_unlinked', 'audit_log_exported'] as const),
 ] as const;
@@ -73,6 +75,8 @@ export interface AuditedContext {
   readonly clientName?: string | undefined;
   /** True if the server's operator makes the change. */
   readonly isOperator?: boolean | undefined;
+  /** Identifier of the identity provider with which a person signs in. All entries of the change contain it in `changes`. */
+  readonly identityProvider?: string | undefined;
 }
 
 /** The organization of a change, its actor, and the clock. */
@@ -114,7 +118,10 @@ export async function writeAuditLog(
       object_name: objectName === undefined ? null : cut(objectName, MAX_NAME_LENGTH),
       address: actor.address,
       client_name: actor.clientName === null ? null : cut(actor.clientName, MAX_CLIENT_LENGTH),
-      details: bounded(changes),
+      details: bounded({
+        ...changes,
+        ...(scope.identityProvider !== undefined && { provider: { new: scope.identityProvider } }),
+      }),
     }));
   if (rows.length > 0) requireScopes(scope.viewer, 'administration');
   for (const [organizationId, ofOne] of Map.groupBy(rows, (row) => row.realm_id)) {
@@ -137,13 +144,14 @@ interface Actor {
   readonly clientName: string | null;
 }
 
-function actorOf({ viewer, caller, clientName, isOperator }: AuditedContext): Actor {
+function actorOf({ viewer, caller, clientName, isOperator, identityProvider }: AuditedContext): Actor {
   if (isOperator === true || viewer?.credential === null)
     return { kind: 'operator', id: null, address: null, clientName: null };
   const address = caller?.address ?? null;
   if (viewer != null) return { kind: 'user', id: viewer.id, address, clientName: viewer.clientName };
-  if (caller === undefined) return { kind: 'system', id: null, address, clientName: null };
-  return { kind: 'visitor', id: null, address, clientName: clientName ?? null };
+  // The service applies the rules of an identity provider. The person who signs in has no choice.
+  const isVisitor = caller !== undefined && identityProvider === undefined;
+  return { kind: isVisitor ? 'visitor' : 'system', id: null, address, clientName: clientName ?? null };
 }
 
 /** Returns the id of the user who makes a change. Null for the operator, the service, and clients that are not signed in. */

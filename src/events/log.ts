@@ -91,11 +91,11 @@ function collect({ steps, auditEntries }: Collected): Emit {
  * @see src/events/README.md#the-log
  */
 export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
-  const { organizationId, viewer, caller, clientName, isOperator } = scope;
+  const { organizationId, viewer, caller, clientName, isOperator, identityProvider } = scope;
   const { app, transaction } = requireLive(scope.work);
   if (missingScopes(viewer?.credential, CHANGING).length === CHANGING.length)
     throw new InsufficientScopeError(['write']);
-  const place = { app, organizationId, viewer, caller, clientName, isOperator };
+  const place = { app, organizationId, viewer, caller, clientName, isOperator, identityProvider };
   if (transaction !== undefined) return changeWithin(transaction, place, change);
   const { result, events } = await retrying(() => committing(place, (tx) => make(tx, place, change)));
   publishCommitted(scope, events);

@@ -97,8 +97,8 @@ async function readable(tx: Tx, userId: number, { organizationId, channel }: Pla
   return rows.map(({ id }) => Number(id));
 }
 
-/** Id and location of a message that is locked for deletion. */
-export type LockedToDelete = Pick<PlacedMessage, 'id' | 'topic' | 'channel' | 'conversation'>;
+/** Id, sender and location of a message that is locked for deletion. */
+export type LockedToDelete = Pick<PlacedMessage, 'id' | 'senderId' | 'topic' | 'channel' | 'conversation'>;
 
 /**
  * Locks messages and their channels for deletion.
@@ -122,7 +122,7 @@ export async function lockToDelete(
     ORDER BY id FOR UPDATE`;
   const locked = await tx.message.findMany({
     where,
-    select: { id: true, topic: true, channel: true, conversation: true },
+    select: { id: true, senderId: true, topic: true, channel: true, conversation: true },
     orderBy: { id: 'asc' },
   });
   if (locked.some(({ channel }) => channel !== null && !channelIds.includes(channel.id))) throw serializationFailure();

@@ -288,6 +288,7 @@ export const postDeleteTopic = endpoint({
   ignoresIdempotencyKey: true,
   auth: 'basic',
   equivalents: ['deleteTopic'],
+  scope: 'administration',
   summary: 'Delete a topic',
   description:
     'Deletes its messages, newest first. If `complete` is false, the time limit was reached: call again to continue.',

@@ -290,7 +290,7 @@ describe('a session', () => {
           place,
           user,
           { userAgent: 'Browser/2.0', networkAddress: '127.0.0.1' },
-          { change: async () => {} },
+          { method: 'password', change: async () => {} },
         )
       ).session.id;
     };

@@ -91,14 +91,15 @@ const TESTED_ALONE = [
     'confirmEmailChange',
     'deactivateOwnAccount',
     'fetchApiKeyByJwt',
-    'requestSignUp',
+    'deleteMessage',
+    'deleteTopic',
   ],
   ...['requestInvitation', 'requestPasswordReset'],
   ...['resetPassword', 'sendPasswordReset', 'signOut', 'subscribe', 'unsubscribe', 'updateSettings'],
   'updateUserSettingsDefaults',
 ];
 
-/** Mutations of messages, and of objects that only the viewer has. */
+/** Mutations of messages of the viewer and of objects that only the viewer has, and the request for a link to sign up. */
 const NOT_AUDITED = [
   ...['beginPasskey', 'beginPasskeyAtSignIn', 'beginPasskeyProof', 'beginPasskeySignIn'],
   ...['beginSecondFactor', 'beginSecondFactorAtSignIn'],
@@ -109,10 +110,8 @@ const NOT_AUDITED = [
     'deleteAttachment',
     'deleteDraft',
     'deleteEventQueue',
-    'deleteMessage',
     'deleteReminder',
     'deleteSavedSnippet',
-    'deleteTopic',
   ],
   ...['editMessage', 'markAllAsRead', 'markChannelAsRead', 'markConversationAsRead', 'markTopicAsRead'],
   ...[
@@ -129,6 +128,7 @@ const NOT_AUDITED = [
     'removePushDevice',
     'removeReaction',
     'reportMessage',
+    'requestSignUp',
     'resolveTopic',
     'scheduleMessage',
     'sendMessage',
@@ -145,6 +145,7 @@ const NOT_AUDITED = [
  * no scope.
  */
 const WITHOUT_SCOPE: Readonly<Record<string, string>> = {
+  deleteMessage: 'only entries for messages of other users, which require the scope when they are written',
   setStatus: 'only entries for the status of other users, which require the scope when they are written',
   subscribe: 'only entries for other users, which require the scope when they are written',
   unsubscribe: 'only entries for other users, which require the scope when they are written',
@@ -408,6 +409,101 @@ describe('members, settings and defaults', () => {
   });
 });
 
+describe('deleted messages', () => {
+  test('are recorded with their channel if other users sent them', async () => {
+    const made = await place();
+    const { owner, administrator, member } = made;
+    const organizationId = await numberOf(made);
+    const subscribers = [owner.id, administrator.id, member.id];
+    const { id: channelId } = await owner.ok('POST', '/channels/create', { name: 'ships', subscribers });
+    const hidden = { name: 'hidden', subscribers, invite_only: true };
+    const { id: privateId } = await owner.ok('POST', '/channels/create', hidden);
+    const say = async (by: Person, to: number | number[] = channelId, topic = 'a') => {
+      const type = typeof to === 'number' ? 'channel' : 'direct';
+      return (await by.ok('POST', '/messages', { type, to, topic, content: 'hello' })).id as number;
+    };
+    const bot = await owner.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' });
+    const asBot = owner.as(`Basic ${Buffer.from(`${bot.email}:${bot.api_key}`).toString('base64')}`);
+    const before = await last(organizationId);
+    const ofBot = (await asBot.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: 'beep' })).id;
+    for (const id of [await say(owner), ofBot]) await owner.ok('DELETE', `/messages/${id}`);
+    expect(await entries(organizationId, before)).toEqual([]);
+    const ofMember = await say(member);
+    await administrator.ok('DELETE', `/messages/${ofMember}`);
+    const direct = await say(member, [owner.id]);
+    await owner.ok('DELETE', `/messages/${direct}`);
+    const topic = [await say(member), await say(owner), await say(administrator)];
+    await administrator.ok('POST', `/streams/${channelId}/delete_topic`, { topic_name: 'A' });
+    await administrator.ok('POST', `/streams/${channelId}/delete_topic`, { topic_name: 'none' });
+    const kept = await say(member, privateId, 'secret');
+    await administrator.ok('POST', `/streams/${privateId}/delete_topic`, { topic_name: 'secret' });
+    const erased = await say(member);
+    await administrator.ok('DELETE', `/users/${member.id}`, { actions: { delete_public_channel_messages: true } });
+    const written = await entries(organizationId, before);
+    const inShips = { objectType: 'channel', objectId: channelId, objectName: 'ships' };
+    const count = { new: 1 };
+    const ofOne = (id: number) => ({ message_ids: { old: [id] }, count });
+    const ofSender = (id: number) => ({ ...ofOne(id), sender_id: { old: member.id } });
+    expect(written).toMatchObject([
+      { action: 'messages_deleted', actorId: administrator.id, ...inShips, details: ofSender(ofMember) },
+      { action: 'messages_deleted', actorId: owner.id, objectType: 'user', objectId: member.id },
+      {
+        ...{ action: 'topic_deleted', actorId: administrator.id, ...inShips },
+        details: { topic: { old: 'A' }, message_ids: { old: topic }, count: { new: 3 } },
+      },
+      { action: 'topic_deleted', objectId: privateId, objectName: 'hidden' },
+      { action: 'messages_deleted', actorId: administrator.id, objectType: 'user', objectId: member.id },
+      { action: 'user_deactivated', actorId: administrator.id },
+    ]);
+    // Administrators cannot see the topics of every private channel.
+    expect(written.slice(3, 5).map(({ details }) => details)).toEqual([ofOne(kept), ofOne(erased)]);
+    expect(written.every(({ address }) => address !== null)).toBe(true);
+  });
+
+  test('of other users cannot be deleted with an API key that lacks the scope `administration`', async () => {
+    const { owner, member } = await place();
+    const { id: to } = await owner.ok('POST', '/channels/create', {
+      name: 'ships',
+      subscribers: [owner.id, member.id],
+    });
+    const say = async (by: Person) =>
+      (await by.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'hello' })).id as number;
+    const input = { name: 'Writer', scopes: ['READ', 'WRITE'] };
+    const { secret } = await owner.mutate('createApiKey', input, 'secret');
+    const limited = owner.as(`Basic ${Buffer.from(`${owner.email}:${secret}`).toString('base64')}`);
+    const reply = await limited.rest('DELETE', `/messages/${await say(member)}`);
+    expect(reply).toMatchObject({ status: 403, body: { required_scopes: 'administration' } });
+    await limited.ok('DELETE', `/messages/${await say(owner)}`);
+  });
+});
+
+describe('an API key', () => {
+  test('that another user than its owner reads is recorded', async () => {
+    const made = await place();
+    const { owner, member } = made;
+    const organizationId = await numberOf(made);
+    const bot = await member.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' });
+    const before = await last(organizationId);
+    const botId = globalId('User', bot.user_id);
+    const read = async (by: Person) => {
+      await by.ok('GET', `/bots/${bot.user_id}/api_key`);
+      await by.query(`{ botApiKey(botId: "${botId}") }`);
+      await by.query(
+        `{ user(by: { id: "${botId}" }) { bot { apiKey } } again: user(by: { id: "${botId}" }) { bot { apiKey } } }`,
+      );
+    };
+    await read(member);
+    expect(await entries(organizationId, before)).toEqual([]);
+    await read(owner);
+    await runCommand(service.dataDir, 'key show', { org: made.organization.subdomain, user: member.email });
+    const written = await entries(organizationId, before);
+    expect(written.map(({ action, actorKind, actorId, objectId }) => [action, actorKind, actorId, objectId])).toEqual([
+      ...Array(3).fill(['api_key_read', 'user', owner.id, bot.user_id]),
+      ['api_key_read', 'operator', null, member.id],
+    ]);
+  });
+});
+
 describe('sign-in', () => {
   test('by links in emails is recorded: new passwords, addresses and invitations', async () => {
     await using mailing = await startOnDatabaseOfRun({ env: { SMTP_URL: 'smtp://127.0.0.1:9' } });
@@ -492,6 +588,11 @@ describe('sign-in', () => {
       ['signed_in', 'user', owner.id],
       ['signed_out', 'user', owner.id],
       ['signed_in', 'user', owner.id],
+    ]);
+    const method = { new: 'password' };
+    expect([written[0]?.details, written[2]?.details]).toEqual([
+      { credential: { new: 'session' }, method },
+      { credential: { new: 'api_key' }, method },
     ]);
     await anonymous.rest('POST', '/fetch_api_key', { ...login, password: 'wrong' });
     await expect

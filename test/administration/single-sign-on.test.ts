@@ -334,6 +334,51 @@ describe('sign-in', () => {
     expect(await guest.viewer()).toMatchObject({ role: 'GUEST' });
   });
 
+  test('is recorded in the audit log, with the provider, the address and the client', async () => {
+    const at = await place();
+    const { owner, organization } = at;
+    const { group_id: crew } = await owner.ok('POST', '/user_groups/create', {
+      ...{ name: 'crew', description: '', members: [] },
+    });
+    const groupRules = [{ value: 'admins', role: 'ADMINISTRATOR', userGroupIds: [globalId('UserGroup', crew)] }];
+    await connected(at, { domains: ['new.example'], createsAccounts: true, groupsClaim: 'groups', groupRules });
+    const subject = personAt({ email: `ann${made}@new.example`, groups: ['admins'] });
+    const organizationId = organization.id;
+    const count = await service.app.db.auditLogEntry.count({ where: { organizationId } });
+    const browser = new Browser(at);
+    await browser.signIn(subject);
+    const { databaseId: id } = await browser.viewer();
+    provider.people.set(subject, {});
+    await browser.signIn(subject);
+    const written = await service.app.db.auditLogEntry.findMany({
+      ...{ where: { organizationId }, orderBy: { id: 'asc' }, skip: count },
+    });
+    const company = { provider: { new: 'company' } };
+    const one = { new: 1 };
+    const signedIn = [
+      ...(['signed_in', 'user', id, id] as const),
+      { ...company, credential: { new: 'session' }, method: { new: 'single sign-on' } },
+    ];
+    expect(
+      written.map(({ action, actorKind, actorId, objectId, details }) => [
+        ...[action, actorKind, actorId, objectId, details],
+      ]),
+    ).toEqual([
+      ['user_created', 'system', null, id, { ...company, role: { new: 200 } }],
+      ['identity_linked', 'user', id, id, { ...company, issuer: { new: provider.issuer } }],
+      ['group_members_added', 'system', null, crew, { ...company, members: { new: [id] }, count: one }],
+      signedIn,
+      ['user_role_changed', 'system', null, id, { ...company, role: { old: 200, new: 400 } }],
+      ['group_members_removed', 'system', null, crew, { ...company, members: { old: [id] }, count: one }],
+      signedIn,
+      // The second sign-in ends the session of the first.
+      ['sessions_ended', 'visitor', null, id, expect.anything()],
+    ]);
+    for (const { address, clientName } of written) {
+      expect([address, clientName]).toEqual([expect.stringMatching(/^(127\.|::)/), expect.any(String)]);
+    }
+  });
+
   test('is refused to deactivated users and in deactivated organizations', async () => {
     const at = await place();
     await connected(at);
@@ -1118,6 +1163,10 @@ describe('clients that open a browser', () => {
     const { headers } = await client.open(`${originOf(at.owner)}/accounts/logout/openid/company`);
     const origin = { providerSubject: subject, providerSession: expect.any(String), providerSignsOut: true };
     const session = await service.app.db.session.findFirstOrThrow({ where: { userId: at.member.id } });
+    const entry = await service.app.db.auditLogEntry.findFirstOrThrow({
+      where: { organizationId: at.organization.id, action: 'signed_in' },
+    });
+    expect(entry.details).toMatchObject({ method: { new: 'single sign-on' }, provider: { new: 'company' } });
     expect([session, new URL(headers.location ?? '').origin]).toMatchObject([origin, provider.issuer]);
     const late = [400, 'This sign-in has expired. Sign in again.'];
     expect(outcome(await new Browser(at).open(url))).toEqual(late);

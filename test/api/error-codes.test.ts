@@ -81,7 +81,7 @@ async function inOldSession({ owner }: World): Promise<Visitor> {
     { app, work: app.work },
     user,
     { userAgent: undefined, networkAddress: '' },
-    { change: async () => {} },
+    { method: 'password', change: async () => {} },
   );
   await app.db.session.updateMany({ where: { id: given.session.id }, data: { createdAt: new Date('2020-01-01') } });
   const [cookie = ''] = sessionCookie(app, () => undefined, given).split(';');

@@ -95,3 +95,21 @@ test('moves of messages name their user, also under an idempotency key, and new 
   });
   expect(rows.map(({ actorId }) => actorId)).toEqual([null, administrator.id, owner.id]);
 });
+
+test('deletions of topics, and of the messages of a deactivated user, name their user', async () => {
+  const { owner, administrator, member } = await newOrganization();
+  const { id: to } = await owner.ok('POST', '/channels/create', { name: 'ships', subscribers: [owner.id, member.id] });
+  const say = (topic: string) => member.ok('POST', '/messages', { type: 'channel', to, topic, content: 'hello' });
+  const { queue_id: queueId, last_event_id: after } = await owner.register({ event_types: ['delete_message'] });
+  await using stream = await owner.events(SELECTION, { queueId, after });
+  await say('a');
+  await administrator.ok('POST', `/streams/${to}/delete_topic`, { topic_name: 'a' });
+  // More messages than are deleted with the user in one transaction.
+  for (let i = 0; i <= 200; i++) await say('b');
+  await owner.ok('DELETE', `/users/${member.id}`, { actions: { delete_public_channel_messages: true } });
+  expect((await stream.take(3)).map(named)).toEqual([
+    ['MessagesDeletedEvent', administrator.id],
+    ['MessagesDeletedEvent', owner.id],
+    ['MessagesDeletedEvent', owner.id],
+  ]);
+});

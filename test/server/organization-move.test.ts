@@ -352,6 +352,19 @@ describe.skipIf(DATABASE_URL === '')('org move', { timeout: 240_000 }, () => {
     const status = { status_text: 'x' };
     expect((await personAt(two, made.member).rest('POST', '/users/me/status', status)).status).toBe(200);
     expect(await move(one, made, two)).toMatchObject({ code: 1, said: expect.stringContaining('has already moved') });
+    const actions = ['ORGANIZATION_MOVE_BEGUN', 'ORGANIZATION_MOVED'];
+    const { organization } = await personAt(two, made.owner).query(
+      `query ($actions: [AuditAction!]) {
+         organization { auditLogEntries(filter: { actions: $actions }) { nodes { action actorKind } } }
+       }`,
+      { actions },
+    );
+    // Newest first. The entry of the first command was copied with the organization.
+    expect(organization.auditLogEntries.nodes).toEqual(
+      ['ORGANIZATION_MOVED', 'ORGANIZATION_MOVE_BEGUN', 'ORGANIZATION_MOVE_BEGUN'].map((action) => ({
+        ...{ action, actorKind: 'OPERATOR' },
+      })),
+    );
   });
 
   test('if the target does not commit the switch, the next command finishes it, and --abort reverts it', async () => {

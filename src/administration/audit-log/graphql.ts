@@ -136,14 +136,16 @@ const AuditLogEntry = builder.prismaNode('AuditLogEntry', {
     }),
     address: t.exposeString('address', {
       nullable: true,
-      description: 'IP address from which the client sent the request. Null for the operator and the service.',
+      description:
+        'IP address from which the client sent the request. Null for the operator, and for the service unless a person ' +
+        'signs in with an identity provider.',
     }),
     clientName: t.exposeString('clientName', {
       nullable: true,
       description:
         'Name that the client sent: the `client` parameter, or else the first word of its User-Agent without the version. ' +
-        'At most 30 characters. `Single sign-on` if a rule of an identity provider changed a role. Null for the operator ' +
-        'and the service.',
+        'At most 30 characters. Null for the operator, and for the service unless a person signs in with an identity ' +
+        'provider, which `changes` then names.',
     }),
     changes: t.field({
       type: [AuditLogChange],

@@ -2,7 +2,10 @@ import type { AuditAction, AuditActorKind, AuditObjectType } from '../../events/
 
 /** Descriptions of all actions, for the documentation. */
 export const ACTION_MEANINGS: Readonly<Record<AuditAction, string>> = {
-  signed_in: 'The user signed in. `credential` in `changes` is what the user got: a session or the API key.',
+  signed_in:
+    'The user signed in. `credential` in `changes` is what the user got: a session or the API key. `method` is how the user ' +
+    'proved their identity: `password`, `password and second factor`, `passkey`, `single sign-on`, `web token`, `browser` ' +
+    '(another browser passed its sign-in on), `new account` or `demo`.',
   sign_in_failed:
     'A sign-in failed. Of the failures from one IP address within an hour, only the first, second, fourth, eighth and so ' +
     'on are recorded. `changes` contains the number of failures so far.',
@@ -12,6 +15,8 @@ export const ACTION_MEANINGS: Readonly<Record<AuditAction, string>> = {
   api_key_created: 'An API key with a name and scopes was created for the user.',
   api_key_renamed: 'An API key of the user was renamed.',
   api_keys_revoked: 'API keys of the user were revoked.',
+  api_key_read:
+    'The default API key of the user was read by the operator or, for a bot, by a user who does not own it.',
   second_factor_added: 'The user added an authenticator app as a second factor.',
   second_factor_removed: 'The user removed the authenticator app.',
   second_factor_reset: 'Second factors of the user were removed by an administrator or the operator.',
@@ -60,6 +65,12 @@ export const ACTION_MEANINGS: Readonly<Record<AuditAction, string>> = {
   channel_folder_created: 'A channel folder was created.',
   channel_folder_changed: 'A channel folder was changed, archived or restored.',
   channel_folders_reordered: 'The channel folders were reordered.',
+  topic_deleted:
+    'Messages of a topic were deleted by an administrator. `changes` names the topic unless the channel is private. A long ' +
+    'topic has an entry for each 100 messages.',
+  messages_deleted:
+    'Messages of another user were deleted. The object is the channel. For direct messages, and for messages that were ' +
+    'erased when their sender was deactivated, it is the sender.',
   organization_created: 'The organization was created.',
   organization_changed: 'Profile, settings or permissions of the organization were changed.',
   user_defaults_changed: 'A default setting of new users was changed.',
@@ -76,6 +87,8 @@ export const ACTION_MEANINGS: Readonly<Record<AuditAction, string>> = {
   organization_resumed: "The server's operator resumed the organization.",
   organization_deleted: "The server's operator deleted the organization. It is erased after a grace period.",
   organization_restored: "The server's operator restored the organization before it was erased.",
+  organization_move_begun: "The server's operator began to move the organization to another database.",
+  organization_moved: 'The organization has been moved to this database.',
   owner_link_created: "The server's operator created a link with which a person becomes an owner.",
   identity_provider_created: 'An identity provider was added.',
   identity_provider_changed: 'An identity provider was changed.',

@@ -23,21 +23,32 @@ import { PasswordRequiredError } from '../sign-in/errors.ts';
 import { CURRENT_PASSWORD, RECENT_SIGN_IN, requireLastingKey, requireRecentSignIn } from '../sign-in/proof.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { lostBot, projectionOf } from './event-projections.ts';
-import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
+import { auditReadKeys, readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { administeredBots, createBot, deactivateBot, ownBots, updateBot } from './service.ts';
 
-/** Loads the decrypted API keys of bots, by bot id. The caller must have checked that the viewer can administer the bots. */
+type KeyOwner = Pick<UserRow, 'id' | 'botOwnerId'>;
+const BY_BOT = { cacheKeyFn: ({ id }: KeyOwner) => id };
+
+/**
+ * Loads the decrypted API keys of bots, and writes entries to the audit log. The caller must have checked that the viewer can
+ * administer the bots.
+ */
 const keys = perOperation(
   (ctx) =>
-    new DataLoader<number, string>(async (ids) => {
+    new DataLoader<KeyOwner, string, number>(async (bots) => {
       const { app, work, organizationId } = signedIn(ctx);
+      const ids = bots.map(({ id }) => id);
+      await auditReadKeys(signedIn(ctx), bots);
       const rows = await work.db.apiKey.findMany({ where: { organizationId, userId: { in: [...ids] } } });
       const byUser = new Map(rows.map(({ userId, sealed }) => [userId, app.keys.open(sealed)]));
       return ids.map((id) => byUser.get(id) ?? new Error(`No API key of user ${id}`));
-    }),
+    }, BY_BOT),
 );
 
-type BotRow = Pick<UserRow, 'id' | 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
+type BotRow = Pick<
+  UserRow,
+  'id' | 'botOwnerId' | 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'
+>;
 
 const HEARS =
   "Whether the bot's event queues receive messages of all public channels, unless a queue sets its own value.";
@@ -56,12 +67,12 @@ builder.node(Bot, {
       description:
         `API key with which the bot authenticates. ${RECENT_SIGN_IN} Not available in requests with an idempotency ` +
         'key, because their responses are stored.',
-      resolve: ({ id }, _args, ctx) => {
+      resolve: ({ id, botOwnerId }, _args, ctx) => {
         requireLastingKey(signedIn(ctx));
         requireRecentSignIn(signedIn(ctx));
         if (ctx.work.transaction !== undefined)
           throw new ValidationError('API keys are not returned to requests with an idempotency key');
-        return keys(ctx).load(id);
+        return keys(ctx).load({ id, botOwnerId });
       },
     }),
     defaultSendingChannel: t.field({

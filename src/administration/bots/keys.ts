@@ -1,5 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { asOfNow, replaceKey, requireLiveCredential } from '../../access/sign-in.ts';
+import { writeAuditLog } from '../../events/audit.ts';
+import { requireLive } from '../../events/context.ts';
 import { transact } from '../../events/log.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
 import { lockOrganization, lockUser } from '../../people/locks.ts';
@@ -40,8 +42,9 @@ async function mailNewKey(tx: Tx, organization: Organization, user: User, happen
 }
 
 /**
- * Returns a bot's API key.
+ * Returns a bot's API key. If the viewer is not the owner of the bot, an entry is written to the audit log.
  *
+ * @throws ValidationError if the unit of work only reads, and the viewer is not the owner.
  * @throws ForbiddenError with an API key that expires.
  * @throws PasswordRequiredError in a session whose sign-in was more than ten minutes ago.
  * @throws NotFoundError if the bot does not exist.
@@ -56,7 +59,20 @@ export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
   const { sealed } = await work.db.apiKey.findUniqueOrThrow({
     where: { organizationId_userId: { organizationId: bot.organizationId, userId: bot.id } },
   });
+  await auditReadKeys(ctx, [bot]);
   return app.keys.open(sealed);
+}
+
+/**
+ * Writes entries to the audit log about the API keys of bots that the viewer reads. Own bots have no entry.
+ *
+ * @throws ValidationError if there are entries, and the unit of work only reads.
+ */
+export async function auditReadKeys(ctx: Ctx, bots: readonly Pick<User, 'id' | 'botOwnerId'>[]): Promise<void> {
+  const ofOthers = bots.filter(({ botOwnerId }) => botOwnerId !== ctx.viewer.id);
+  if (ofOthers.length === 0) return;
+  const entries = ofOthers.map(({ id }) => ({ action: 'api_key_read', objectType: 'user', objectId: id }) as const);
+  await writeAuditLog(ctx.work.db, { ...ctx, app: requireLive(ctx.work).app }, entries);
 }
 
 /**

@@ -7,7 +7,7 @@ import { lockChannels } from '../../channels/locks.ts';
 import { changing } from '../../events/act.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
-import { deleteMessages } from '../../messages/edits/delete.ts';
+import { type DeletionPlace, deletedIds, deleteMessages } from '../../messages/edits/delete.ts';
 import { lockOrganization } from '../../people/locks.ts';
 import { publishStatus } from '../../people/status/clear.ts';
 import { noSuchUser } from '../../people/users.ts';
@@ -22,7 +22,7 @@ import { requireUniqueName } from '../new-user.ts';
 import { requireFreeSeat } from '../organization-limits.ts';
 import { rejoinGroups } from '../user-groups/role-groups.ts';
 import { deactivate, reactivate } from './activity.ts';
-import { type Erasure, eraseDeletedMessages, eraseProfile, messagesToErase } from './erase.ts';
+import { type Erasure, eraseDeletedMessages, eraseProfile, messagesToErase, type PendingDeletion } from './erase.ts';
 import { CannotDeactivateLastUserError } from './errors.ts';
 import { type FormerAddresses, readFormerAddresses } from './former-addresses.ts';
 import { mailDeactivation } from './notice.ts';
@@ -253,12 +253,7 @@ async function leaveNow(tx: Tx, emit: Emit, ctx: Ctx, user: User, erasure: Erasu
   const { app, viewer } = ctx;
   const place = { organization: viewer.organization, now: app.now() };
   const messages = await messagesToErase(tx, user, erasure, BATCH);
-  await deleteMessages(
-    tx,
-    emit,
-    { ...place, deleter: viewer, keepsCopy: false },
-    messages.map(({ id }) => id),
-  );
+  await eraseMessages(tx, emit, { ...place, deleter: viewer, keepsCopy: false }, user, messages);
   await eraseDeletedMessages(tx, emit, user, erasure);
   await deactivate(tx, emit, place, user);
 }
@@ -268,17 +263,30 @@ async function leaveNow(tx: Tx, emit: Emit, ctx: Ctx, user: User, erasure: Erasu
  *
  * @returns Number of messages deleted.
  */
-function eraseBatch({ app, work, organizationId, viewer }: Ctx, user: User, erasure: Erasure): Promise<number> {
-  return transact({ work, organizationId }, async (tx, emit) => {
+function eraseBatch(ctx: Ctx, user: User, erasure: Erasure): Promise<number> {
+  const { app, viewer } = ctx;
+  return transact(ctx, async (tx, emit) => {
     const messages = await messagesToErase(tx, user, erasure, BATCH);
     const place = { organization: viewer.organization, now: app.now(), deleter: viewer, keepsCopy: false };
-    return deleteMessages(
-      tx,
-      emit,
-      place,
-      messages.map(({ id }) => id),
-    );
+    return eraseMessages(tx, emit, place, user, messages);
   });
+}
+
+/** Deletes messages of a user, with an entry of the audit log. @returns Number of messages deleted. */
+async function eraseMessages(
+  tx: Tx,
+  emit: Emit,
+  place: DeletionPlace,
+  { id, botOwnerId }: User,
+  messages: readonly PendingDeletion[],
+): Promise<number> {
+  const pending = messages.map((message) => message.id);
+  const deleted = await deleteMessages(tx, emit, place, pending);
+  if (deleted.length > 0) {
+    const object = { objectType: 'user', objectId: id, ownerId: botOwnerId ?? id } as const;
+    emit.audit({ action: 'messages_deleted', ...object, changes: deletedIds(deleted) });
+  }
+  return deleted.length;
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { Account } from '../../access/accounts.ts';
-import type { Ctx, RequestCtx, Scope, Viewer, WorkCtx } from '../../access/context.ts';
+import type { Ctx, RequestCtx, Viewer } from '../../access/context.ts';
 import {
   endSessions,
   openSession,
   otherThan,
-  type SessionOrigin,
   type SessionStart,
+  type SignInScope,
   sessionByToken,
 } from '../../access/sessions.ts';
 import { asOfNow, requireActive } from '../../access/sign-in.ts';
@@ -83,7 +83,7 @@ export async function signInBrowser(
     const passkeyOptions = await passkeyStepOf(request, account, challenge);
     throw new SecondFactorRequiredError(challenge, step === 'enrollment', passkeyOptions);
   }
-  return beginSession(request, account, browser);
+  return beginSession(request, account, browser, { method: 'password' });
 }
 
 /** The second step of a sign-in: a code, or the response of a browser that used or created a passkey. */
@@ -116,6 +116,7 @@ export async function completeSignIn(
   requireActive(first.account);
   const complete = await completeSecondStep(request, first, proof);
   const { changed: recoveryCodes, ...signedIn } = await beginSessionWith(request, first.account, browser, {
+    method: 'password and second factor',
     change: complete,
   });
   return { ...signedIn, recoveryCodes };
@@ -140,22 +141,23 @@ export async function signInWithPasskey(
   if (browser === undefined) throw noCookies();
   requireOwnPage(request.app.config, browser.header);
   const account = await provePasskey(request, response);
-  return beginSession(request, account, browser);
+  return beginSession(request, account, browser, { method: 'passkey' });
 }
 
 /**
  * Begins a session of a user who has proved their identity. Sets the session's cookie, and ends the browser's previous session.
  *
- * @param origin The identity provider that proved the identity, or the sign-in that a browser hands over. Undefined for others.
+ * @param start The way in which the user proved their identity, with the identity provider that did, or the sign-in that a
+ *   browser hands over.
  * @throws OrganizationDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
 export async function beginSession(
-  ctx: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
+  ctx: SignInScope,
   account: Account,
   browser: Browser,
-  origin?: SessionOrigin,
+  start: Omit<SessionStart<void>, 'change'>,
 ): Promise<SignedIn> {
-  const { user, session } = await beginSessionWith(ctx, account, browser, { origin, change: async () => {} });
+  const { user, session } = await beginSessionWith(ctx, account, browser, { ...start, change: async () => {} });
   return { user, session };
 }
 
@@ -164,10 +166,10 @@ export async function beginSession(
  * transaction. If it was made, the request succeeds, so its result reaches the person unless the connection is lost.
  */
 async function beginSessionWith<T>(
-  { app, work, caller, clientName }: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
+  { app, work, caller, clientName, identityProvider }: SignInScope,
   account: Account,
   browser: Browser,
-  { origin, change }: SessionStart<T>,
+  { method, origin, change }: SessionStart<T>,
 ): Promise<SignedIn & { readonly changed: T }> {
   const user = await letIn({ app, work }, account);
   const facts = { userAgent: browser.header('user-agent'), networkAddress: caller?.address ?? '' };
@@ -176,8 +178,9 @@ async function beginSessionWith<T>(
   const left = before === undefined ? undefined : await sessionByToken({ app, work }, before);
   const isOwn = left?.user.id === user.id && left.organization.id === user.organizationId;
   const isNew = !isOwn && origin?.createdAt === undefined && (await isNewDevice(work.db, app, account, device));
-  const { session, changed, ...token } = await openSession({ app, work, caller, clientName }, user, facts, {
-    origin,
+  const scope = { app, work, caller, clientName, identityProvider };
+  const { session, changed, ...token } = await openSession(scope, user, facts, {
+    ...{ method, origin },
     change: async (tx, emit) => {
       if (isNew) await queueNewDeviceMail(tx, account, device, app.now());
       return change(tx, emit);
@@ -205,14 +208,14 @@ async function beginSessionWith<T>(
  *   second factor.
  */
 export async function beginFirstSession(
-  ctx: WorkCtx & Pick<Scope, 'caller' | 'clientName'>,
+  ctx: SignInScope,
   account: Account,
   browser: Browser | undefined,
 ): Promise<void> {
   // A person who must have a second factor adds it when signing in.
   if (browser === undefined || isFactorRequired(account)) return;
   try {
-    await beginSession(ctx, account, browser);
+    await beginSession(ctx, account, browser, { method: 'new account' });
   } catch (error) {
     ctx.app.log.warn({ err: error, user: account.user.id }, 'A new user could not be signed in');
   }

@@ -2,6 +2,7 @@ import type { Account } from '../../access/accounts.ts';
 import type { RequestCtx, WorkCtx } from '../../access/context.ts';
 import { auditFailedSignIn, type FailedSignIn } from '../../access/failed-sign-ins.ts';
 import { verifyPassword } from '../../access/passwords.ts';
+import type { SignInMethod, SignInScope } from '../../access/sessions.ts';
 import { normalAddress, requireActive } from '../../access/sign-in.ts';
 import type { AuditedContext } from '../../events/audit.ts';
 import { transact } from '../../events/log.ts';
@@ -74,18 +75,14 @@ export interface Login {
  *
  * @throws OrganizationDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
-export async function logIn(
-  request: RequestCtx,
-  account: Account,
-  method: 'password' | 'web token' | 'single sign-on' | 'browser',
-): Promise<Login> {
-  const { app, work, caller, clientName } = request;
+export async function logIn(request: SignInScope, account: Account, method: SignInMethod): Promise<Login> {
+  const { app, work, caller, clientName, identityProvider } = request;
   const user = await letIn({ app, work }, account);
   const { id, organizationId } = user;
   const changes = { credential: { new: 'api_key' }, method: { new: method } };
   const device = { caller, clientName };
   const isNew = method !== 'browser' && (await isNewDevice(work.db, app, account, device));
-  await transact({ work, organizationId, caller, clientName }, async (tx, emit) => {
+  await transact({ work, organizationId, caller, clientName, identityProvider }, async (tx, emit) => {
     emit.audit({ action: 'signed_in', objectType: 'user', objectId: id, actorId: id, changes });
     if (isNew) await queueNewDeviceMail(tx, account, device, app.now());
   });

@@ -96,7 +96,17 @@ export async function completeOnDesktop(request: RequestCtx, text: string, brows
   if (!(await useUp(request, organizationId, `${PURPOSE} ${token.id}`, new Date(expiresAt)))) throw failure;
   const user = await work.db.user.findUnique({ where: { organizationId_id: { organizationId, id } } });
   if (user === null) throw failure;
-  await beginSession(request, { user, organization }, browser, origin);
+  const provider =
+    origin.providerId === null
+      ? null
+      : await work.db.identityProvider.findUnique({
+          where: { organizationId_id: { organizationId, id: origin.providerId } },
+        });
+  await beginSession({ ...request, identityProvider: provider?.slug }, { user, organization }, browser, {
+    // The time of the sign-in is given if a browser hands it over.
+    method: origin.createdAt === undefined ? 'single sign-on' : 'browser',
+    origin,
+  });
 }
 
 function openToken({ keys, now }: Runtime, text: string): z.output<typeof Token> | undefined {

@@ -160,8 +160,8 @@ export async function completeSignIn(
   }
   const redirectUri = redirectUriOf(app, organization, provider);
   const identity = await identityIn(app, provider, { redirectUri, response }, flow);
-  // Without a client: the service itself applies the rules of the provider, as the audit log says.
-  const scope = { app, work, organizationId: organization.id };
+  const by = { caller, clientName, identityProvider: provider.slug };
+  const scope = { app, work, organizationId: organization.id, ...by };
   const user = await accountOf(scope, provider, identity, flow.invitation).catch((error: unknown) => {
     const reason = expectedError(error)?.message ?? (error instanceof SignInFailure ? error.message : undefined);
     const facts = { organization: organization.id, provider: provider.slug, address: caller?.address };
@@ -180,10 +180,13 @@ export async function completeSignIn(
   };
   switch (target.kind) {
     case 'browser':
-      await beginSession({ app, work, caller, clientName }, { user, organization }, browser, origin);
+      await beginSession({ app, work, ...by }, { user, organization }, browser, {
+        method: 'single sign-on',
+        origin,
+      });
       return { kind: 'redirect', url: target.next };
     case 'mobile': {
-      const login = await logIn(request, { user, organization }, 'single sign-on');
+      const login = await logIn({ app, work, ...by }, { user, organization }, 'single sign-on');
       return { kind: 'redirect', url: mobileUrl(app, organization, login, target.otp) };
     }
     case 'desktop':

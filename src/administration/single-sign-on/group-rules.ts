@@ -9,7 +9,7 @@ import { ConflictError } from '../../platform/errors.ts';
 import { MEMBER, OWNER } from '../../platform/roles.ts';
 import { settleMemberships, subjectOf } from '../user-groups/access.ts';
 import { groupMembersAdded, groupMembersRemoved } from '../user-groups/events.ts';
-import { writeMembers } from '../user-groups/members.ts';
+import { membersChanged, writeMembers } from '../user-groups/members.ts';
 import { changeRole, requireRoleChange } from '../users/service.ts';
 
 const GroupRules = z.array(
@@ -115,9 +115,11 @@ async function applyGroups(
     if (wanted.has(group.id)) {
       await writeMembers(tx, group, [user]);
       emit(groupMembersAdded(subjectOf(group), [user.id]), everyone());
+      emit.audit(membersChanged('group_members_added', group, [user.id]));
     } else {
       await tx.userGroupMember.deleteMany({ where: { organizationId, groupId: group.id, userId: user.id } });
       emit(groupMembersRemoved(subjectOf(group), [user.id]), everyone());
+      emit.audit(membersChanged('group_members_removed', group, [user.id]));
     }
   }
   if (changed.length === 0) return;

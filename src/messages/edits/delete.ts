@@ -35,8 +35,24 @@ export async function deleteMessage(ctx: Ctx, messageId: number): Promise<void> 
     if (locked.length === 0) throw isMessageId(messageId) ? alreadyDeleted() : invalidMessage(messageId);
     await requireMayDelete(tx, viewer, await accessMessageToChange(tx, viewer, messageId, now), now);
     await remove(tx, emit, { organization: viewer.organization, now, deleter: viewer }, locked);
+    for (const message of locked) await auditDeletion(tx, emit, viewer, message);
   });
 }
+
+/** Adds an entry to the audit log, unless the viewer or one of their bots sent the deleted message. */
+async function auditDeletion(tx: Tx, emit: Emit, viewer: Viewer, message: LockedToDelete): Promise<void> {
+  const { id, senderId, channel } = message;
+  if (await isOwn(tx, viewer, { organizationId: viewer.organization.id, senderId })) return;
+  const object =
+    channel === null
+      ? ({ objectType: 'user', objectId: senderId } as const)
+      : ({ objectType: 'channel', objectId: channel.id, objectName: channel.name } as const);
+  const changes = { ...deletedIds([Number(id)]), sender_id: { old: senderId } };
+  emit.audit({ action: 'messages_deleted', ...object, changes });
+}
+
+/** Returns the ids and the number of deleted messages, for the audit log. */
+export const deletedIds = (ids: readonly number[]) => ({ message_ids: { old: ids }, count: { new: ids.length } });
 
 const alreadyDeleted = (): ConflictError => new ConflictError('Message already deleted', { parameter: 'message_id' });
 
@@ -104,7 +120,11 @@ export async function objectionToDeleting(
 }
 
 /** Returns whether the viewer or one of their bots sent the message. */
-async function isOwn(tx: Tx, viewer: Viewer, { organizationId, senderId }: PlacedMessage): Promise<boolean> {
+async function isOwn(
+  tx: Tx,
+  viewer: Viewer,
+  { organizationId, senderId }: Pick<PlacedMessage, 'organizationId' | 'senderId'>,
+): Promise<boolean> {
   if (senderId === viewer.id) return true;
   return (await tx.user.count({ where: { organizationId, id: senderId, botOwnerId: viewer.id } })) > 0;
 }
@@ -129,18 +149,18 @@ export interface DeletionPlace {
  * messages, with at least one event per topic or conversation. The caller checks the deleter's permission, and splits long
  * lists into batches of one transaction each.
  *
- * @returns Number of messages that were deleted.
+ * @returns Ids of the messages that were deleted, ascending.
  */
 export async function deleteMessages(
   tx: Tx,
   emit: Emit,
   place: DeletionPlace,
   messageIds: readonly number[],
-): Promise<number> {
-  if (messageIds.length === 0) return 0;
+): Promise<number[]> {
+  if (messageIds.length === 0) return [];
   const locked = await lockToDelete(tx, place.organization.id, messageIds);
   await remove(tx, emit, place, locked);
-  return locked.length;
+  return locked.map(({ id }) => Number(id));
 }
 
 async function remove(tx: Tx, emit: Emit, place: DeletionPlace, locked: readonly LockedToDelete[]): Promise<void> {

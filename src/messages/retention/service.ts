@@ -170,9 +170,9 @@ async function deleteBatch(
     await eraseCopies(tx, emit, organizationId, copies);
     const replies = await eraseExpiredReplies(tx, organization, now);
     return {
-      deleted,
+      deleted: deleted.length,
       overdueSeconds: Math.max(0, ...expired.map((message) => message.overdueSeconds)),
-      hasMore: deleted > 0 || copies.length === BATCH || replies === BATCH,
+      hasMore: deleted.length > 0 || copies.length === BATCH || replies === BATCH,
     };
   });
 }

@@ -411,6 +411,7 @@ async function topicsPage(channelId: number, { nameContains, ...args }: TopicLis
 
 mutation('deleteTopic', {
   ignoresIdempotencyKey: true,
+  scope: 'administration',
   description: 'Deletes the messages of a topic, newest first. Only administrators can do this.',
   input: (t) => ({ topic: t.field({ type: TopicRef, description: 'The topic.' }) }),
   payload: () => ({

@@ -85,6 +85,11 @@ async function begin(
   const account = await readAccount(app.db, person.organizationId, person.id);
   if ((await secondStepOf(app, account)) !== undefined) throw new PasswordAuthDisabledError();
   const name = clientName(incoming.headers['user-agent']);
-  await beginSession({ app, work: app.work, caller, clientName: name }, account, { header, setCookie });
+  await beginSession(
+    { app, work: app.work, caller, clientName: name },
+    account,
+    { header, setCookie },
+    { method: 'demo' },
+  );
   return new Response(null, { status: 204, headers: HEADERS });
 }

@@ -25,6 +25,7 @@ import type { SignUpLink } from '../../administration/sign-up/links.ts';
 import { redirectUriOf } from '../../administration/single-sign-on/flow.ts';
 import { createIdentityProvider, deleteIdentityProvider } from '../../administration/single-sign-on/service.ts';
 import { addUser, updateUser } from '../../administration/users/service.ts';
+import { writeAuditLog } from '../../events/audit.ts';
 import { transact } from '../../events/log.ts';
 import type { IdentityProvider, Organization, User } from '../../generated/prisma/client.ts';
 import { moveFiles } from '../../messages/attachments/move.ts';
@@ -675,9 +676,15 @@ async function findUser({ db }: App, { id: organizationId }: Organization, idOrE
   return findUserByEmail(db, organizationId, idOrEmail);
 }
 
-async function withKey({ db, keys }: App, user: User): Promise<ShownUser> {
-  const { sealed } = await db.apiKey.findUniqueOrThrow({
-    where: { organizationId_userId: { organizationId: user.organizationId, userId: user.id } },
+/** Returns a user with their API key, as commands print it. Writes an entry to the audit log. */
+async function withKey(app: App, user: User): Promise<ShownUser> {
+  const { organizationId, id } = user;
+  const { sealed } = await app.db.apiKey.findUniqueOrThrow({
+    where: { organizationId_userId: { organizationId, userId: id } },
   });
-  return shownUser(user, keys.open(sealed));
+  const shown = shownUser(user, app.keys.open(sealed));
+  await writeAuditLog(app.db, { ...operatorIn(app, organizationId), app }, [
+    { action: 'api_key_read', objectType: 'user', objectId: id },
+  ]);
+  return shown;
 }

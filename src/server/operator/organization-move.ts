@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writeAuditLog } from '../../events/audit.ts';
 import { requireSameBucket } from '../../messages/attachments/place.ts';
 import type { Config } from '../../platform/config.ts';
 import { ADVISORY_LOCKS } from '../../platform/db/advisory-lock.ts';
@@ -340,6 +341,7 @@ async function copy(ground: Ground, address: string): Promise<void> {
   report(`preparing ${source.place}`);
   await writeMove(source.run, { ...move, state: 'leaving', place: target.place, returns: false });
   await guardRows(source.run, organizationId, names);
+  await auditMove(source, move, 'organization_move_begun');
   report('beginning the replication');
   const isPrivate = await beginReplication(replication, organizationId, { tables: names, address });
   if (!isPrivate)
@@ -570,6 +572,7 @@ async function finish(ground: Ground, onSwitch: string | undefined, heldMs: numb
   if (onSwitch !== undefined) await runShell(onSwitch, report);
   await endReplication(replication);
   await unguardRows(target.run, organizationId);
+  await auditMove(target, move, 'organization_moved');
   await sleep(GRACE_MS);
   report(`removing the rows from ${source.place}`);
   const removed = await removeRows(
@@ -584,6 +587,23 @@ async function finish(ground: Ground, onSwitch: string | undefined, heldMs: numb
     ...{ organization: subdomain, realm_id: organizationId, database: target.place, held_ms: heldMs },
     next: 'The proxy must send the requests of this organization to the nodes of that database.',
   };
+}
+
+/**
+ * Writes the entry of the audit log about a move to one of its databases, unless an earlier call has. The entry of the source is
+ * copied to the target.
+ */
+async function auditMove(
+  { database }: Side,
+  { organizationId, moveId }: Pick<Move, 'organizationId' | 'moveId'>,
+  action: 'organization_move_begun' | 'organization_moved',
+): Promise<void> {
+  const { db } = database;
+  const details = { path: ['move_id', 'new'], equals: moveId };
+  if ((await db.auditLogEntry.count({ where: { organizationId, action, details } })) > 0) return;
+  const scope = { app: { database, now: () => new Date() }, organizationId, isOperator: true };
+  const changes = { move_id: { new: moveId } };
+  await writeAuditLog(db, scope, [{ action, objectType: 'organization', objectId: organizationId, changes }]);
 }
 
 /** Shows the organization in the target if its subscription has stopped: all changes before the switch have arrived. */

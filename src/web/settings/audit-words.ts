@@ -10,6 +10,7 @@ export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   API_KEY_CREATED: 'created the API key …',
   API_KEY_RENAMED: 'renamed the API key …',
   API_KEYS_REVOKED: 'revoked API keys of …',
+  API_KEY_READ: 'read the API key of …',
   SECOND_FACTOR_ADDED: 'added a second factor to …',
   SECOND_FACTOR_REMOVED: 'removed the authenticator app of …',
   SECOND_FACTOR_RESET: 'reset second factors of …',
@@ -56,12 +57,16 @@ export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   CHANNEL_FOLDER_CREATED: 'created the folder …',
   CHANNEL_FOLDER_CHANGED: 'changed the folder …',
   CHANNEL_FOLDERS_REORDERED: 'reordered the folders',
+  TOPIC_DELETED: 'deleted messages of a topic in the channel …',
+  MESSAGES_DELETED: 'deleted messages of …',
   ORGANIZATION_CREATED: 'created the organization',
   ORGANIZATION_CHANGED: 'changed settings of the organization',
   ORGANIZATION_SUSPENDED: 'suspended the organization',
   ORGANIZATION_RESUMED: 'resumed the organization',
   ORGANIZATION_DELETED: 'deleted the organization',
   ORGANIZATION_RESTORED: 'restored the organization',
+  ORGANIZATION_MOVE_BEGUN: 'began to move the organization to another database',
+  ORGANIZATION_MOVED: 'moved the organization to this database',
   IDENTITY_PROVIDER_CREATED: 'added the provider …',
   IDENTITY_PROVIDER_CHANGED: 'changed the provider …',
   IDENTITY_PROVIDER_DELETED: 'removed the provider …',
@@ -93,12 +98,13 @@ export const actorOf = ({ actorKind, actor }: AuditLogLineFragment): string =>
 
 /** Returns the name of the object of an entry. */
 export function objectOf(entry: AuditLogLineFragment): string {
-  const { objectType, objectName, user, actor } = entry;
+  const { action, objectType, objectName, user, actor } = entry;
   if (objectType === 'USER') {
     if (user === null) return 'an unknown account';
     if (user.id === actor?.id) return 'their own account';
     return user.isBot ? `the bot ${user.fullName}` : user.fullName;
   }
+  if (action === 'MESSAGES_DELETED') return `other users in the channel ${objectName ?? ''}`;
   if (objectType === 'ORGANIZATION') return 'an unknown account';
   return objectName ?? '';
 }
