@@ -24,3 +24,19 @@ export function attemptLimit(name: string, limit: FailureLimit): CountAttempt {
     if (waitMs > 0) throw new RateLimitHitError(Math.ceil(waitMs / 1000));
   };
 }
+
+/**
+ * Returns a function that counts requests for an email about an account, and refuses more than 2 within an hour or 5 within a
+ * day for the same key.
+ *
+ * @param name Prefix of the counters' keys in Redis.
+ * @throws RateLimitHitError The returned function throws it if one of the limits is reached.
+ */
+export function accountEmailLimit(name: string): CountAttempt {
+  const countInHour = attemptLimit(`${name}_per_hour`, { points: 2, duration: 3600 });
+  const countInDay = attemptLimit(`${name}_per_day`, { points: 5, duration: 86_400 });
+  return async (app, key) => {
+    await countInHour(app, key);
+    await countInDay(app, key);
+  };
+}

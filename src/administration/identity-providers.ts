@@ -1,4 +1,3 @@
-import { organizationSetting } from '../access/organization-settings.ts';
 import type { Organization } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 
@@ -34,9 +33,12 @@ export const authenticationMethods = (hasProvider: boolean) => ({
   'OpenID Connect': { enabled: hasProvider, available: true },
 });
 
-/** Returns the method `browser` if the organization requires a second factor for some roles. Otherwise empty. */
-export function browserMethods(organization: Pick<Organization, 'settings'> | null): ExternalMethod[] {
-  if (organization === null || organizationSetting(organization, 'second_factor_required_role') === 0) return [];
+/**
+ * Returns the method `browser`. Any organization has it, because people can add a second factor without being required to, and
+ * their password alone then gives no API key. Empty without an organization.
+ */
+export function browserMethods(organization: Pick<Organization, 'id'> | null): ExternalMethod[] {
+  if (organization === null) return [];
   const urls = { loginUrl: BROWSER_LOGIN_PATH, signupUrl: BROWSER_LOGIN_PATH };
   return [{ name: 'browser', displayName: 'Sign in with the browser', displayIcon: null, ...urls }];
 }

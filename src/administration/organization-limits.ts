@@ -30,6 +30,25 @@ export async function requireFreeSeat(tx: Tx, organization: Organization): Promi
   );
 }
 
+/** Period in which an organization that a visitor created can send fewer invitations, in milliseconds: three days. */
+const NEW_MS = 3 * 86_400_000;
+/** Invitation emails that such an organization can send within 24 hours. */
+const INVITATIONS_OF_NEW = 100;
+
+/**
+ * Returns the number of invitation emails that users of an organization can send within 24 hours. Undefined: unlimited. In the
+ * first three days of an organization that a visitor created, at most 100, unless the operator has set the organization's limit.
+ */
+export function userInvitationsPerDayOf(
+  app: Pick<Runtime, 'config' | 'now'>,
+  organization: Pick<Organization, 'settings' | 'isByVisitor' | 'createdAt'>,
+): number | undefined {
+  const limit = invitationsPerDayOf(app, organization);
+  const isSet = organizationSetting(organization, 'max_invitations_per_day') !== null;
+  const isNew = organization.isByVisitor && app.now().getTime() - organization.createdAt.getTime() < NEW_MS;
+  return isNew && !isSet ? Math.min(limit ?? INVITATIONS_OF_NEW, INVITATIONS_OF_NEW) : limit;
+}
+
 /** Returns the number of emails of one kind that an organization can send within 24 hours. Undefined: unlimited. */
 export const invitationsPerDayOf = (
   { config }: Pick<Runtime, 'config'>,

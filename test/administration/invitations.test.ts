@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { countInvitationRequest } from '../../src/administration/join-limits.ts';
 import { createMigratedDatabase } from '../helpers/database.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { type Json, send } from '../helpers/http.ts';
@@ -510,14 +511,25 @@ describe('an invitation link', () => {
     expect(answers.filter(({ email }) => email === many)).toHaveLength(3);
   });
 
-  test('is limited to 20 emails per network and hour', async () => {
+  test('is limited to 250 emails per network and hour', async () => {
+    const { owner, anonymous, organization } = await place();
+    const token = await link(owner);
+    // The people of an office have one address. Their emails are only counted here, because the daily limit is smaller.
+    const office = { app: service.app, caller: { network: '127.0.0.1' } };
+    for (let i = 0; i < 249; i++) await countInvitationRequest(office, organization.id, newAddress());
+    expect((await request(anonymous, token, newAddress()))['__typename']).toBe('RequestInvitationPayload');
+    expect(await request(anonymous, token, newAddress())).toMatchObject({ code: 'RATE_LIMIT_HIT' });
+    const other = await place();
+    expect((await request(other.anonymous, await link(other.owner), newAddress()))['email']).toBeDefined();
+  });
+
+  test('has a daily limit of its own, besides that of the emails that users send', async () => {
     const { owner, anonymous } = await place();
     const token = await link(owner);
     for (let i = 0; i < 20; i++) {
       expect((await request(anonymous, token, newAddress()))['__typename']).toBe('RequestInvitationPayload');
     }
-    expect(await request(anonymous, token, newAddress())).toMatchObject({ code: 'RATE_LIMIT_HIT' });
-    // The emails that users send have their own daily limit, which is 20 too.
+    expect(await request(anonymous, token, newAddress())).toMatchObject({ code: 'INVITATION_FAILED' });
     await invited(owner, newAddress());
     const other = await place();
     await invite(other.owner, Array.from({ length: 20 }, newAddress).join());
@@ -860,7 +872,8 @@ describe('the REST interface', () => {
     expect((await guest.register({ fetch_event_types: ['realm_user'] })).can_invite_others_to_realm).toBe(false);
     const settings = await anonymous.ok('GET', '/server_settings');
     expect(settings).toMatchObject({
-      ...{ email_auth_enabled: true, require_email_format_usernames: true, external_authentication_methods: [] },
+      ...{ email_auth_enabled: true, require_email_format_usernames: true },
+      external_authentication_methods: [expect.objectContaining({ name: 'browser' })],
       ...{ realm_url: `http://${owner.host}`, realm_uri: `http://${owner.host}` },
       authentication_methods: { password: true, email: true, 'openid connect': false },
     });

@@ -13,7 +13,12 @@ test.concurrent('describes the server and the organization without credentials',
       ...{ password: true, dev: false, email: true, ldap: false, remoteuser: false, saml: false },
       'openid connect': false,
     },
-    external_authentication_methods: [],
+    external_authentication_methods: [
+      {
+        ...{ name: 'browser', display_name: 'Sign in with the browser', display_icon: null },
+        ...{ login_url: '/sign-in/app', signup_url: '/sign-in/app' },
+      },
+    ],
     service_version: expect.any(String),
     service_merge_base: expect.any(String),
     ...{ push_notifications_enabled: false, email_auth_enabled: true, require_email_format_usernames: true },
@@ -29,6 +34,7 @@ test.concurrent('does not describe an organization at the root domain if there i
   const settings = await new Visitor({ url, host: 'localhost' }).ok('GET', '/server_settings');
   expect(settings.service_feature_level).toBe(496);
   expect(Object.keys(settings).filter((name) => name.startsWith('realm_'))).toEqual([]);
+  expect(settings.external_authentication_methods).toEqual([]);
 });
 
 test.concurrent('ignores wrong credentials', async () => {
@@ -63,7 +69,8 @@ test.concurrent('returns the same over GraphQL, with and without credentials', a
     externalAuthenticationMethods { name } organization { url name webPublicAccessEnabled }
   } }`);
   expect(data.serverSettings).toEqual({
-    ...{ featureLevel: 496, isIncompatible: false, emailAuthEnabled: true, externalAuthenticationMethods: [] },
+    ...{ featureLevel: 496, isIncompatible: false, emailAuthEnabled: true },
+    externalAuthenticationMethods: [{ name: 'browser' }],
     authenticationMethods: { password: true, openidConnect: false },
     organization: { url: `http://${organization.host}`, name: organization.name, webPublicAccessEnabled: false },
   });

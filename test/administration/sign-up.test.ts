@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countSignUpRequest } from '../../src/administration/join-limits.ts';
 import { runCommand } from '../helpers/control.ts';
 import { type Json, send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
@@ -229,6 +230,16 @@ describe('signing up', () => {
     expect(more.filter(({ code }) => code === 'RATE_LIMIT_HIT')).toHaveLength(2);
   });
 
+  test('is limited to 250 requests per network and hour, for a whole office behind one address', async () => {
+    const [{ anonymous, organization }, other] = [await openPlace(), await openPlace()];
+    // The requests are only counted here, because the daily limit of emails is smaller.
+    const office = { app: service.app, caller: { network: '127.0.0.1' } };
+    for (let i = 0; i < 249; i++) await countSignUpRequest(office, organization.id, newAddress());
+    expect((await request(anonymous, newAddress()))['__typename']).toBe('RequestSignUpPayload');
+    expect(await request(anonymous, newAddress())).toMatchObject({ code: 'RATE_LIMIT_HIT' });
+    expect((await request(other.anonymous, newAddress()))['__typename']).toBe('RequestSignUpPayload');
+  });
+
   test('is refused if the organization has as many active users as it can have', async () => {
     const { anonymous, organization } = await openPlace();
     const email = newAddress();
@@ -295,6 +306,44 @@ describe('an organization that a visitor creates', () => {
     expect((await complete(visitor, token))['message']).toMatch(/already used/);
     const taken = await submit(root(), '/new-organization', { ...wanted(form.subdomain) });
     expect([taken.status, taken.text.includes('is in use')]).toEqual([400, true]);
+  });
+
+  test('sends at most 100 invitations a day in its first three days, unless the operator sets a limit', async () => {
+    let now = clock;
+    await using generous = await startOnDatabaseOfRun({
+      env: { ORGANIZATION_CREATION: 'on' },
+      now: () => new Date(now),
+    });
+    const { host } = new URL(generous.url);
+    const form = wanted(newSubdomain());
+    await submit(new Visitor({ url: generous.url, host }), '/new-organization', form);
+    const at = new Visitor({ url: generous.url, host: `${form.subdomain}.localhost:${new URL(generous.url).port}` });
+    const { body: mail } = await generous.app.db.outgoingMail.findFirstOrThrow({ where: { recipient: form.email } });
+    await submit(at, new URL(/^http\S+\/sign-up\/\S+$/m.exec(mail)?.[0] ?? '').pathname, ZOE);
+    const { body } = await at.rest('POST', '/fetch_api_key', { username: form.email, password: PASSWORD });
+    const owner = at.as(`Basic ${btoa(`${body.email}:${body.api_key}`)}`);
+    const perDay = async () =>
+      (await owner.graphql('{ organization { invitationEmailsPerDay } }')).data.organization.invitationEmailsPerDay;
+    const invite = async (count: number) => {
+      const invitee_emails = Array.from({ length: count }, newAddress).join();
+      return (await owner.rest('POST', '/invites', { invitee_emails, stream_ids: [] })).body['daily_limit_reached'];
+    };
+    const limits = async (set: object = {}) =>
+      ((await runCommand(generous.dataDir, 'org limits', { org: form.subdomain, ...set })) as Json[])[3];
+    expect(await perDay()).toBe(100);
+    expect(await limits()).toMatchObject({ limit: 'max_invitations_per_day', value: 100, is_default: true });
+    expect([await invite(101), await invite(100), await invite(1)]).toEqual([true, undefined, true]);
+    await limits({ invitationsPerDay: 150 });
+    expect([await perDay(), await invite(51), await invite(50)]).toEqual([150, true, undefined]);
+    await limits({ invitationsPerDay: 'none' });
+    now += 3 * DAY - HOUR;
+    expect([await perDay(), await invite(101)]).toEqual([100, true]);
+    now += HOUR;
+    expect([await perDay(), await invite(101)]).toEqual([500, undefined]);
+    // The operator's own organizations have the limit of the server from the beginning.
+    const created = await createOrganization({}, { on: generous, password: OWNER_PASSWORD });
+    const { organization } = await created.owner.query('{ organization { invitationEmailsPerDay } }');
+    expect(organization.invitationEmailsPerDay).toBe(500);
   });
 
   test('needs a usable subdomain, name and address', async () => {

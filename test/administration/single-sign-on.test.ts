@@ -1004,6 +1004,8 @@ describe('a provider', () => {
         })),
       );
       expect(reply.authentication_methods['openid connect']).toBe(authenticationMethods.openidConnect);
+      // For clients that sign in through the browser, with whatever method a person has.
+      expect(methods.pop()).toMatchObject({ name: 'browser', loginUrl: '/sign-in/app' });
       return [authenticationMethods.openidConnect, ...methods.map(({ name, loginUrl }: Json) => [name, loginUrl])];
     };
     const events = await at.member.receiving({ event_types: ['realm'] });

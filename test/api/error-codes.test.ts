@@ -330,7 +330,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
   'a password alone of a person who must have a second factor, for a key': [
     'PASSWORD_AUTH_DISABLED',
     {
-      status: 403,
+      status: 401,
       fields: { login_url: '/sign-in/app' },
       rest: async () => {
         const { anonymous, login } = await guarded();

@@ -319,6 +319,7 @@ const OPENED = {
   ],
   'new bot': ['bots', opening('Create bot')],
   bot: ['bots', ofMenu(opensMenu(`Manage ${BOT}`), 'Edit…')],
+  'API keys of a bot': ['bots', ofMenu(opensMenu(`Manage ${BOT}`), 'API keys…')],
   'new key of a bot': ['bots', ofMenu(opensMenu(`Manage ${BOT}`), 'New API key…')],
   'deactivation of a bot': ['bots', ofMenu(opensMenu(`Manage ${BOT}`), 'Deactivate…')],
   'deactivation of an emoji': ['custom emoji', opening('Deactivate lighthouse')],

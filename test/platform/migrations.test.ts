@@ -67,6 +67,7 @@ describe('migrating', () => {
     '20261130190000_sessions_of_providers',
     '20261130210000_phones',
     '20261130210000_verifying_passkeys',
+    '20261201030000_organizations_by_visitors',
   ];
 
   test('adds checks to existing tables without reading their rows', () => {

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { globalId } from '../helpers/global-ids.ts';
 import { PNG } from '../helpers/pictures.ts';
 import { chooseOption, demoChat, newName, optionNames } from '../helpers/web.ts';
 
@@ -144,6 +145,30 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
     await expect.poll(() => row.count()).toBe(0);
     await chooseOption(page.getByRole('combobox', { name: 'Show' }), 'Deactivated');
     await row.waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test('an administrator lists and revokes the named API keys of the bot of another person', async () => {
+    await using aaron = await chat.enter('administrator');
+    const { page, problems } = aaron;
+    const member = chat.person('member');
+    const name = newName('Ferry');
+    const { user_id } = await member.ok('POST', '/bots', { full_name: name, short_name: name.replace(' ', '-') });
+    const { email } = (await member.ok('GET', `/users/${user_id}`)).user;
+    const input = { name: 'Timetable', scopes: ['READ'], botId: globalId('User', user_id) };
+    const { secret } = await member.mutate('createApiKey', input, 'secret');
+    const bot = member.as(`Basic ${Buffer.from(`${email}:${secret}`).toString('base64')}`);
+    expect((await bot.rest('GET', '/users/me')).status).toBe(200);
+    await settings(page, 'bots');
+    await page.getByRole('button', { name: `Manage ${name}` }).click();
+    await page.getByRole('menuitem', { name: 'API keys…' }).click();
+    const dialog = page.getByRole('dialog', { name: `API keys of ${name}` });
+    await dialog.getByText('Timetable').waitFor();
+    await dialog.getByRole('button', { name: 'Revoke Timetable' }).click();
+    const confirmation = page.getByRole('dialog', { name: 'Revoke Timetable?' });
+    await confirmation.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await dialog.getByText('Only the default key.').waitFor();
+    expect((await bot.rest('GET', '/users/me')).status).toBe(401);
     expect(problems).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { runCommand } from '../helpers/control.ts';
+import { globalId } from '../helpers/global-ids.ts';
 import { chooseOption, DemoChat } from '../helpers/web.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -57,6 +58,30 @@ describe.runIf(hasChromium)(`API keys and second factors in the chat${CHROMIUM_N
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('The API key was revoked.').waitFor();
     expect((await client.rest('GET', '/users/me')).status).toBe(401);
+  });
+
+  test('all bots of a person are listed with all their keys', async () => {
+    await using mona = await chat.enter('moderator');
+    const { page, person } = mona;
+    const nameOf = (i: number) => `Crane ${String(i).padStart(2, '0')}`;
+    const ids: number[] = [];
+    for (let i = 1; i <= 21; i++) {
+      ids.push((await person.ok('POST', '/bots', { full_name: nameOf(i), short_name: `crane-${i}` })).user_id);
+    }
+    const botId = globalId('User', ids[0] ?? 0);
+    for (let i = 1; i <= 21; i++) {
+      await person.mutate('createApiKey', { name: `Key ${i}`, scopes: ['READ'], botId }, 'secret');
+    }
+    await page.goto(`${chat.server.url}/settings/api-keys`);
+    const bots = page.getByRole('list', { name: 'Your bots' });
+    const first = bots.getByRole('region', { name: `Keys of ${nameOf(1)}` });
+    await expect.poll(() => first.getByRole('button', { name: /^Revoke Key/ }).count()).toBe(21);
+    const last = bots.getByRole('region', { name: `Keys of ${nameOf(21)}` });
+    expect(await last.count()).toBe(0);
+    await expectSound(page);
+    await bots.getByRole('button', { name: 'More bots' }).click();
+    await last.getByText('Only the default key.').waitFor();
+    expect(await bots.getByRole('button', { name: 'More bots' }).count()).toBe(0);
   });
 
   /** Changes the payloads of a mutation that the page receives, as if the service could not read a field back. */
@@ -130,6 +155,8 @@ describe.runIf(hasChromium)(`API keys and second factors in the chat${CHROMIUM_N
       await visitor.getByLabel('Password').fill(PASSWORD);
       await visitor.getByRole('button', { name: 'Sign in', exact: true }).click();
     };
+    // The method `browser` is for other clients: the page does not offer itself.
+    expect(await visitor.getByRole('region', { name: 'Single sign-on' }).count()).toBe(0);
     await enter();
     await visitor.getByRole('heading', { name: 'Add a second factor' }).waitFor();
     await visitor.getByRole('img', { name: 'QR code for the authenticator app' }).locator('path').waitFor();

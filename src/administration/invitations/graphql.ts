@@ -321,7 +321,7 @@ publicMutation('requestInvitation', {
   description:
     'Sends an email with a personal link to a person who has a reusable invitation link. The email proves that the ' +
     'address belongs to the person. If the address already has an account, the result is the same, but the email says ' +
-    'so and contains no link. Limited to 3 requests per hour for an address, and to 20 per hour from a network. ' +
+    'so and contains no link. Limited to 3 requests per hour for an address, and to 250 per hour from a network. ' +
     'Requires no credentials.',
   input: (t) => ({
     token: t.string({ description: TOKEN }),

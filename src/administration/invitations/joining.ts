@@ -3,7 +3,6 @@ import type { RequestCtx, Scope } from '../../access/context.ts';
 import { OrganizationDeactivatedError } from '../../access/errors.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
 import { type ChannelActor, channelActor } from '../../access/permissions/require.ts';
-import { normalAddress } from '../../access/sign-in.ts';
 import type { Browser } from '../../api/cookies.ts';
 import { requireOwnPage } from '../../api/cross-site.ts';
 import { defaultChannelIds } from '../../channels/subscriptions/default-channels.ts';
@@ -15,8 +14,8 @@ import { lockOrganization } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, ForbiddenError, NonexistentSubdomainError, NotFoundError } from '../../platform/errors.ts';
 import { isGuest } from '../../platform/roles.ts';
-import { attemptLimit } from '../attempt-limit.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
+import { countInvitationRequest } from '../join-limits.ts';
 import { linkTokenHash, newLinkToken } from '../link-tokens.ts';
 import { checkNewUser, refusingTakenAddress } from '../new-user.ts';
 import { beginFirstSession } from '../sessions/service.ts';
@@ -128,11 +127,6 @@ function needsOf(
   return isConfirmed ? 'address' : 'account';
 }
 
-/** Counts emails that were requested for an address: 3 per hour. */
-const countRequested = attemptLimit('invitation_requests', { points: 3, duration: 3600 });
-/** Counts emails that were requested from a network: 20 per hour and organization. */
-const countByNetwork = attemptLimit('invitation_requests_by_network', { points: 20, duration: 3600 });
-
 /**
  * Checks that the organization still needs the same values from the person as before the transaction.
  *
@@ -153,7 +147,7 @@ function requireSameNeeds({ needs }: OpenInvitation, before: OpenInvitation['nee
  * @throws ConflictError if the server cannot send email.
  * @throws ValidationError if the address is malformed, or the organization does not accept it.
  * @throws InvitationFailedError if the organization's daily limit of emails is reached.
- * @throws RateLimitHitError after 3 requests for the address, or 20 from the client's network, within an hour.
+ * @throws RateLimitHitError after 3 requests for the address, or 250 from the client's network, within an hour.
  */
 export async function requestInvitation(
   request: RequestCtx,
@@ -167,8 +161,7 @@ export async function requestInvitation(
   if (needs !== 'address' || app.config.smtpUrl === undefined) {
     throw new ConflictError('This server cannot send email. Ask an administrator of the organization to add you.');
   }
-  await countRequested(app, `${organization.id} ${normalAddress(address)}`);
-  await countByNetwork(app, `${organization.id} ${caller?.network ?? ''}`);
+  await countInvitationRequest(request, organization.id, address);
   const newToken = newLinkToken();
   const scope = { app, work, organizationId: organization.id, caller, clientName };
   await transact(scope, async (tx, emit) => {

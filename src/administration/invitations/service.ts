@@ -18,7 +18,7 @@ import { requireWithin } from '../../platform/totals.ts';
 import { addressRule } from '../domains/service.ts';
 import { linkTokenHash, newLinkToken } from '../link-tokens.ts';
 import { requireMailServer } from '../mail-server.ts';
-import { freeSeats, invitationsPerDayOf } from '../organization-limits.ts';
+import { freeSeats, invitationsPerDayOf, userInvitationsPerDayOf } from '../organization-limits.ts';
 import { isRecentlyProved, requireProof } from '../sign-in/proof.ts';
 import { InvitationFailedError, type RefusedAddress } from './errors.ts';
 import { emitChanged } from './events.ts';
@@ -299,7 +299,7 @@ export async function requireEmailsLeft(
   count: number,
   isRequested = false,
 ) {
-  const limit = invitationsPerDayOf(app, organization);
+  const limit = (isRequested ? invitationsPerDayOf : userInvitationsPerDayOf)(app, organization);
   if (limit === undefined) return;
   const sent = await countEmails(tx, { app, organizationId: organization.id }, isRequested);
   if (sent + count <= limit) return;
@@ -322,7 +322,7 @@ export async function invitationEmailsSent(ctx: Ctx): Promise<number | null> {
  * not an administrator.
  */
 export const invitationEmailsPerDay = (ctx: Ctx): number | null =>
-  administersOrganization(ctx) ? (invitationsPerDayOf(ctx.app, ctx.viewer.organization) ?? null) : null;
+  administersOrganization(ctx) ? (userInvitationsPerDayOf(ctx.app, ctx.viewer.organization) ?? null) : null;
 
 /**
  * Returns the number of invitation emails that an organization sent within the last 24 hours.

@@ -86,7 +86,8 @@ async function createAwaiting(
   try {
     return await transact({ ...scope, organizationId: 0 }, async (tx, emit) => {
       const deleteAt = new Date(now.getTime() + lifetimeMs);
-      const row = { subdomain, name, createdAt: now, deactivatedAt: AWAITING_OWNER, deleteAt };
+      const isByVisitor = scope.isOperator !== true;
+      const row = { subdomain, name, createdAt: now, isByVisitor, deactivatedAt: AWAITING_OWNER, deleteAt };
       const organization = await insertOrganization(tx, row);
       await createNotificationBot(tx, organization.id, now);
       emit.audit({

@@ -11,7 +11,7 @@ import { lockOrganization } from '../../people/locks.ts';
 import { requireSettings } from '../../platform/setting.ts';
 import { countEmails } from '../invitations/service.ts';
 import { setOrganizationSettings } from '../organization/update.ts';
-import { countActivePeople } from '../organization-limits.ts';
+import { countActivePeople, userInvitationsPerDayOf } from '../organization-limits.ts';
 import { countSignUpEmails } from '../sign-up/links.ts';
 
 /** The limits of an organization that the operator can set, by the names of the command's options. */
@@ -42,7 +42,7 @@ const MIB = 1_048_576;
 
 /** Returns the limits of an organization, with their use. */
 export async function readLimits(app: App, organization: Organization): Promise<readonly ShownLimit[]> {
-  const { db, config } = app;
+  const { db } = app;
   const organizationId = organization.id;
   const scope = { app, organizationId };
   const emails = [await countEmails(db, scope), await countEmails(db, scope, true), await countSignUpEmails(db, scope)];
@@ -52,7 +52,7 @@ export async function readLimits(app: App, organization: Organization): Promise<
     requestsPerMinute: null,
     invitationsPerDay: Math.max(...emails),
   };
-  const defaults: NewLimits = { invitationsPerDay: config.invitationsPerDay };
+  const defaults: NewLimits = { invitationsPerDay: userInvitationsPerDayOf(app, organization) };
   return (Object.keys(LIMITS) as LimitName[]).map((name) => {
     const set = organizationSetting(organization, LIMITS[name]);
     const value = set ?? defaults[name] ?? null;

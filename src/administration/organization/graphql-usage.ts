@@ -18,8 +18,9 @@ builder.objectField(Organization, 'invitationEmailsPerDay', (t) =>
   t.int({
     nullable: true,
     description:
-      'Number of invitation emails that the organization can send within 24 hours. Null if unlimited, or if the viewer is not ' +
-      'an administrator.',
+      'Number of invitation emails that the organization can send within 24 hours: at most 100 in the first three days of an ' +
+      'organization that a visitor created, unless the operator set a limit for it. Null if unlimited, or if the viewer is ' +
+      'not an administrator.',
     resolve: (_organization, _args, ctx) => invitationEmailsPerDay(signedIn(ctx)),
   }),
 );

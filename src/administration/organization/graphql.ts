@@ -146,9 +146,9 @@ export const ServerSettings = builder.objectRef<Settings>('ServerSettings').impl
     externalAuthenticationMethods: t.field({
       type: [ExternalAuthenticationMethod],
       description:
-        'Identity providers with which people can sign in to the organization, oldest first: at most 20. If the ' +
-        'organization requires a second factor for some roles, the last item is `browser`: desktop and mobile ' +
-        'clients then sign in through the browser.',
+        'Identity providers with which people can sign in to the organization, oldest first: at most 20. The last item is ' +
+        '`browser`, with which desktop and mobile clients sign in through the browser. People with a second factor ' +
+        'need it. Empty if the host has no organization.',
       resolve: async (_settings, _args, { work, organization }) => [
         ...(await externalMethods(work.db, organization)),
         ...browserMethods(organization),

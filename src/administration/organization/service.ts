@@ -109,7 +109,7 @@ export function requireNames({ subdomain, name }: Pick<NewOrganization, 'subdoma
 export async function insertOrganization(
   tx: Tx,
   row: Pick<Organization, 'subdomain' | 'name' | 'createdAt' | 'deactivatedAt'> &
-    Partial<Pick<Organization, 'deleteAt'>>,
+    Partial<Pick<Organization, 'deleteAt' | 'isByVisitor'>>,
 ): Promise<Organization> {
   const { subdomain } = row;
   if ((await tx.organization.count({ where: { subdomain } })) > 0) throw takenError(subdomain);

@@ -20,8 +20,8 @@ publicMutation('requestPasswordReset', {
   ignoresIdempotencyKey: true,
   description:
     'Sends an email with a password reset link to the person who has an email address. The link is valid for ' +
-    'an hour, and replaces earlier ones. The result is the same if no person has the address. Limited to 3 ' +
-    'requests per hour for an address. Requires no credentials. Refused if the server cannot send email.',
+    'an hour, and replaces earlier ones. The result is the same if no person has the address. Limited to 2 ' +
+    'requests per hour and 5 per day for an address. Requires no credentials. Refused if the server cannot send email.',
   input: (t) => ({ email: t.string({ description: 'Email address of the account.' }) }),
   payload: () => ({ email: { type: 'String', description: 'The given address.' } }),
   errors: [NonexistentSubdomainError, OrganizationDeactivatedError, RateLimitHitError],

@@ -15,11 +15,11 @@ import { urlOf } from '../../platform/hosts.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
 import { ADMINISTRATOR } from '../../platform/roles.ts';
-import { attemptLimit } from '../attempt-limit.ts';
 import { linkTokenHash, newLinkToken } from '../link-tokens.ts';
 import { requireMailServer } from '../mail-server.ts';
 import { forgetFailures } from '../sign-in/attempts.ts';
 import { completeReset } from '../sign-in/password-change.ts';
+import { countResetRequest } from './limits.ts';
 
 /** Lifetime of a link, in milliseconds: one hour. */
 const LINK_MS = 3_600_000;
@@ -27,10 +27,6 @@ const LINK_MS = 3_600_000;
 export const RESET_PATH = '/reset-password';
 /** Name of the parameter that contains the token of a link. */
 const TOKEN = 'token';
-
-const HOUR_SECONDS = 3600;
-const countForAddress = attemptLimit('password_resets', { points: 3, duration: HOUR_SECONDS });
-const countForNetwork = attemptLimit('password_resets_by_network', { points: 100, duration: HOUR_SECONDS });
 
 const REMEDY = 'Ask an administrator of the organization for help.';
 
@@ -42,7 +38,8 @@ const REMEDY = 'Ask an administrator of the organization for help.';
  * @throws OrganizationDeactivatedError if the organization is deactivated.
  * @throws ConflictError if the server cannot send email.
  * @throws ValidationError if the address is malformed.
- * @throws RateLimitHitError after 3 requests for the address, or 100 from the client's network, within an hour.
+ * @throws RateLimitHitError after 2 requests for the address within an hour, 5 within a day, or 100 from the client's network
+ *   within an hour.
  */
 export async function requestPasswordReset(request: RequestCtx, email: string): Promise<void> {
   const { app, work, organization, caller, clientName } = request;
@@ -50,8 +47,7 @@ export async function requestPasswordReset(request: RequestCtx, email: string): 
   if (organization.deactivatedAt !== null) throw new OrganizationDeactivatedError();
   const address = requireAddress(email);
   requireMailServer(app, REMEDY);
-  await countForAddress(app, `${organization.id} ${normalAddress(address)}`);
-  await countForNetwork(app, `${organization.id} ${caller?.network ?? ''}`);
+  await countResetRequest(request, organization.id, address);
   const scope = { app, work, organizationId: organization.id, caller, clientName };
   detached(() => {
     sendTo(scope, organization, address).catch((err: unknown) => app.log.error({ err }, 'password reset email failed'));

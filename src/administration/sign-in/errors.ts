@@ -23,7 +23,7 @@ export class PasswordAuthDisabledError extends defineError(
     message: 'This account needs a second factor. Sign in through the browser.',
     data: { login_url: BROWSER_LOGIN_PATH },
   }),
-  { status: 403 },
+  { status: 401 },
 ) {}
 
 const messageFor = (passkeyOptions: string | null): string =>

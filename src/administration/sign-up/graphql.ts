@@ -20,7 +20,7 @@ publicMutation('requestSignUp', {
   description:
     'Sends a person a link with which they can create an account without an invitation. The link is valid for ' +
     'a day. The result is the same if the address has an account. Limited to 3 requests per hour for an ' +
-    'address, and to 20 per hour from a network. Requires no credentials. Refused if the organization requires ' +
+    'address, and to 250 per hour from a network. Requires no credentials. Refused if the organization requires ' +
     'invitations, or the server cannot ' +
     'send email.',
   input: (t) => ({ email: t.string({ description: 'Address of the person.' }) }),

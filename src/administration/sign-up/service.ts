@@ -2,7 +2,6 @@ import { requireAddress } from '../../access/address.ts';
 import type { RequestCtx, Runtime } from '../../access/context.ts';
 import { OrganizationDeactivatedError } from '../../access/errors.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
-import { normalAddress } from '../../access/sign-in.ts';
 import type { Browser } from '../../api/cookies.ts';
 import { requireOwnPage } from '../../api/cross-site.ts';
 import { transact } from '../../events/log.ts';
@@ -14,9 +13,9 @@ import { ConflictError, NonexistentSubdomainError, NotFoundError, RateLimitHitEr
 import { urlOf } from '../../platform/hosts.ts';
 import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
 import { isOwner, MEMBER } from '../../platform/roles.ts';
-import { attemptLimit } from '../attempt-limit.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
 import { closeInvitationsTo } from '../invitations/joining.ts';
+import { countSignUpRequest } from '../join-limits.ts';
 import { linkTokenHash } from '../link-tokens.ts';
 import { requireMailServer } from '../mail-server.ts';
 import { checkNewUser, refusingTakenAddress } from '../new-user.ts';
@@ -31,11 +30,6 @@ import { countSignUpEmails, insertSignUpLink } from './links.ts';
 const TOKEN = 'token';
 const HOUR_SECONDS = 3600;
 const DAY_MS = 86_400_000;
-
-/** Counts links that were requested for an address: 3 per hour. */
-const countForAddress = attemptLimit('sign_ups', { points: 3, duration: HOUR_SECONDS });
-/** Counts links that were requested from a network: 20 per hour and organization. */
-const countForNetwork = attemptLimit('sign_ups_by_network', { points: 20, duration: HOUR_SECONDS });
 
 /** Returns whether people can create an account without an invitation. */
 export const acceptsSignUps = ({ config }: Pick<Runtime, 'config'>, organization: Organization): boolean =>
@@ -63,18 +57,17 @@ function requireOpen(organization: Organization): void {
  * @throws OrganizationDeactivatedError if the organization is deactivated.
  * @throws ConflictError if new users need an invitation, or the server cannot send email.
  * @throws ValidationError if the address is malformed, or the organization does not accept it.
- * @throws RateLimitHitError after 3 requests for the address, or 20 from the client's network, within an hour, and if the
+ * @throws RateLimitHitError after 3 requests for the address, or 250 from the client's network, within an hour, and if the
  *   organization's daily limit of emails is reached.
  */
 export async function requestSignUp(request: RequestCtx, email: string): Promise<void> {
-  const { app, work, organization, caller } = request;
+  const { app, work, organization } = request;
   if (organization === null) throw new NonexistentSubdomainError();
   requireOpen(organization);
   requireMailServer(app, 'Ask an administrator of the organization for an invitation link.');
   const address = requireAddress(email);
   await requireAllowedAddress(work.db, organization, address);
-  await countForAddress(app, `${organization.id} ${normalAddress(address)}`);
-  await countForNetwork(app, `${organization.id} ${caller?.network ?? ''}`);
+  await countSignUpRequest(request, organization.id, address);
   await transact({ work, organizationId: organization.id }, async (tx) => {
     await lockOrganization(tx, organization.id);
     const now = await tx.organization.findUniqueOrThrow({ where: { id: organization.id } });

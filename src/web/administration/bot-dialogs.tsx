@@ -1,16 +1,21 @@
 import { type FormEvent, useState } from 'react';
 import { useCommand } from '../api/use-command.ts';
+import { useData } from '../api/use-data.ts';
 import { NOT_RETURNED } from '../base/refusals.ts';
 import {
+  ApiKeysOfDocument,
   type BotRowFragment,
   CreateBotDocument,
   RegenerateBotKeyDocument,
   UpdateBotDocument,
 } from '../generated/graphql.ts';
+import { NewKeyDialog } from '../people/api-key-forms.tsx';
+import { KeyList } from '../people/api-key-list.tsx';
 import { PeoplePicker } from '../people/people-picker.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog, useClose } from '../ui/dialog.tsx';
+import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
 import { PasswordField, passwordIn, Refusal, TextField } from '../ui/form.tsx';
+import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
 import { ShownKey } from '../ui/shown-key.tsx';
 
@@ -62,6 +67,24 @@ function CreationForm() {
 
 interface BotProps {
   readonly bot: BotRowFragment;
+}
+
+/** Dialog with the named API keys of a bot, which can be created, renamed and revoked. */
+export function BotKeys({ bot }: BotProps) {
+  const read = useData(ApiKeysOfDocument, { userId: bot.id }, { requestPolicy: 'cache-and-network' });
+  return (
+    <Dialog title={`API keys of ${bot.fullName}`}>
+      <NotReady of={read} />
+      {read.state === 'ready' && (
+        <div className="form">
+          <KeyList keys={read.data.user?.apiKeys?.nodes ?? []} onChange={read.reload} />
+          <div className="form-actions">
+            <Button onClick={() => openDialog(<NewKeyDialog bot={bot} onDone={read.reload} />)}>Create a key</Button>
+          </div>
+        </div>
+      )}
+    </Dialog>
+  );
 }
 
 /** Dialog that replaces the API key of a bot, and then shows the new one. */

@@ -10,7 +10,7 @@ import { Choice } from '../ui/form.tsx';
 import type { MenuItem } from '../ui/menu.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { type ListPage, More, Pages } from '../ui/pages.tsx';
-import { CreateBot, EditBot, NewKey } from './bot-dialogs.tsx';
+import { BotKeys, CreateBot, EditBot, NewKey } from './bot-dialogs.tsx';
 
 const KINDS = [
   ['own', 'Your bots'],
@@ -70,6 +70,7 @@ function BotRow({ bot }: { readonly bot: BotRowFragment }) {
       ? []
       : [
           { label: 'Edit…', icon: 'edit', onChoose: () => openDialog(<EditBot bot={bot} />) },
+          { label: 'API keys…', icon: 'lock', onChoose: () => openDialog(<BotKeys bot={bot} />) },
           { label: 'New API key…', icon: 'lock', onChoose: () => openDialog(<NewKey bot={bot} />) },
         ];
   return (
