@@ -709,6 +709,29 @@ test('logout tokens cause few requests to the provider', async () => {
   expect(await notify(await own.sign(claims()))).toBe(200);
 });
 
+test('a lost client secret of one organization leaves the logout tokens of others', async () => {
+  await using own = await startOpenIdProvider();
+  const [broken, sound] = [await place(), await place()];
+  for (const at of [broken, sound]) await connected(at, { at: own });
+  const where = { organizationId: broken.organization.id };
+  await service.app.db.identityProvider.updateMany({ where, data: { sealedSecret: new Uint8Array(64) } });
+  const notify = async (at: Place) => {
+    const { clientId: aud } = await service.app.db.identityProvider.findFirstOrThrow({
+      where: { organizationId: at.organization.id },
+    });
+    const iat = Math.floor(clock / 1000);
+    const claims = { iss: own.issuer, aud, sub: 'x', jti: randomBytes(8).toString('hex'), iat, exp: iat + 120 };
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+    const { status } = await send(service.url, {
+      ...{ method: 'POST', path: '/accounts/logout/openid/company/back-channel' },
+      headers: { host: at.owner.host, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ logout_token: await own.sign({ ...claims, events }) }).toString(),
+    });
+    return status;
+  };
+  expect([await notify(broken), await notify(sound)]).toEqual([502, 200]);
+});
+
 describe('an attack', () => {
   test('with a wrong, missing or foreign state is refused', async () => {
     const at = await place();

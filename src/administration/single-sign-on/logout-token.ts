@@ -31,8 +31,8 @@ const KEYS_MS = 600_000;
 const PAUSE_MS = 30_000;
 /** Maximum size of the keys of a provider as JSON, in UTF-16 code units. Providers have a few keys of 1 to 3 KiB. */
 const MAX_KEYS_LENGTH = 64 * 1024;
-/** Maximum number of providers whose keys are stored. Those used least recently are dropped. */
-const MAX_PROVIDERS = 100;
+/** Maximum number of providers of organizations whose keys are stored. Those used least recently are dropped. */
+const MAX_PROVIDERS = 1_000;
 
 /** Content of a logout token, by which a provider ends sessions. It names a person, a session at the provider, or both. */
 export interface LogoutToken {
@@ -135,7 +135,10 @@ interface Reading {
   readonly keys: Promise<ProviderKeys>;
 }
 
-/** The readings of each running service, by issuer, the least recently used first. Several services may run in one process. */
+/**
+ * The readings of each running service, by organization and issuer, the least recently used first. Each organization has
+ * credentials of its own at a provider, with which reading can fail. Several services may run in one process.
+ */
 const readingsOf = new WeakMap<Runtime, Map<string, Reading>>();
 
 /**
@@ -146,24 +149,24 @@ const readingsOf = new WeakMap<Runtime, Map<string, Reading>>();
 function keysOf(app: Runtime, provider: IdentityProvider, outdated?: ProviderKeys): Promise<ProviderKeys> {
   const readings = readingsOf.get(app) ?? new Map<string, Reading>();
   readingsOf.set(app, readings);
-  const { issuer } = provider;
+  const place = `${provider.organizationId} ${provider.issuer}`;
   const now = app.now().getTime();
-  const last = readings.get(issuer);
+  const last = readings.get(place);
   const isGood = last !== undefined && now - last.readAt < KEYS_MS;
   if (last !== undefined && (now - last.attemptedAt < PAUSE_MS || (isGood && outdated === undefined))) {
-    readings.delete(issuer);
-    readings.set(issuer, last);
+    readings.delete(place);
+    readings.set(place, last);
     return last.keys;
   }
   const keys = readKeys(app, provider);
   const reading = { attemptedAt: now, readAt: now, keys };
-  readings.delete(issuer);
-  readings.set(issuer, reading);
+  readings.delete(place);
+  readings.set(place, reading);
   for (const one of [...readings.keys()].slice(0, -MAX_PROVIDERS)) readings.delete(one);
   keys.catch(() => {
     // The callers get the rejection. Later ones get the previous keys, as long as these are good.
-    if (readings.get(issuer) !== reading) return;
-    readings.set(issuer, isGood ? { ...last, attemptedAt: now } : { ...reading, readAt: Number.NEGATIVE_INFINITY });
+    if (readings.get(place) !== reading) return;
+    readings.set(place, isGood ? { ...last, attemptedAt: now } : { ...reading, readAt: Number.NEGATIVE_INFINITY });
   });
   return keys;
 }
