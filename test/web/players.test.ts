@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
-import { recordVideo, wav } from '../helpers/media.ts';
+import { recordVideo, VIDEO_START, wav } from '../helpers/media.ts';
 import { multipart } from '../helpers/multipart.ts';
 import { plain } from '../helpers/pictures.ts';
 import { demoChat, message, newName, open } from '../helpers/web.ts';
@@ -98,6 +98,16 @@ describe.runIf(hasChromium)(`uploaded sounds and videos${CHROMIUM_NOTE}`, { time
     await player.click();
     expect([bela.page.url(), bela.page.context().pages().length]).toEqual([address, 1]);
     expect([iris.problems, bela.problems]).toEqual([[], []]);
+  });
+
+  test('a recording that is named as a sound, but can be a video, becomes a link', async () => {
+    await using iris = await chat.enter('owner');
+    const { page } = iris;
+    await open(page, 'website', 'launch');
+    await picker(page).setInputFiles([{ name: 'memo.m4a', mimeType: 'audio/mp4', buffer: VIDEO_START }]);
+    await expect.poll(() => field(page).inputValue()).toMatch(/^\[memo\.m4a\]\(\/user_uploads\//);
+    await field(page).fill('');
+    expect(iris.problems).toEqual([]);
   });
 
   test('players are reached, played and moved by keyboard', async () => {
