@@ -569,7 +569,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
 };
 
 /** Error codes that only the control socket of the operator sends, not the APIs. */
-const ELSEWHERE: readonly ErrorCode[] = ['INVALID_JSON', 'NO_ACTIVE_PUSH_DEVICE'];
+const ELSEWHERE: readonly ErrorCode[] = ['INVALID_JSON', 'PUSH_SERVICE_REFUSED', 'NO_ACTIVE_PUSH_DEVICE'];
 
 let integrated: Integrated<InProcess>;
 let world: World;

@@ -40,7 +40,7 @@ export interface Phone {
   before: ((stream: ServerHttp2Stream) => Promise<void> | void) | undefined;
 }
 
-/** A push service of phones on this machine. It checks the signature of each request. */
+/** A push service of phones on this machine. It checks the signature of each request that it accepts. */
 export interface PhoneService {
   readonly url: string;
   /** Number of connections so far. */
@@ -197,7 +197,8 @@ async function startService(
     const body: Json = JSON.parse(await text(stream));
     const token = tokenIn(headers[':path'] ?? '', body);
     const phone = phones.get(token ?? '');
-    const refused = refusal(headers);
+    const isGivenRefusal = phone !== undefined && phone.reply !== 'hang' && phone.reply.status !== 200;
+    const refused = isGivenRefusal ? undefined : refusal(headers);
     const reply = refused ?? phone?.reply ?? unknown;
     if (phone !== undefined) phone.attempts++;
     if (phone !== undefined && refused === undefined && reply !== 'hang' && reply.status === 200) {

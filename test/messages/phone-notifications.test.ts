@@ -1,9 +1,11 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideNotifications } from '../../src/messages/notifications/decision-worker.ts';
+import { phoneMessageOf } from '../../src/messages/notifications/phone-message.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import type { Person } from '../helpers/person.ts';
+import { Person } from '../helpers/person.ts';
 import { type Phone, type PhoneServices, registerApp, startPhoneServices, TOPIC } from '../helpers/phone-services.ts';
 import { startPushService } from '../helpers/push-service.ts';
 import { createOrganization } from '../helpers/server.ts';
@@ -14,10 +16,15 @@ let phones: PhoneServices;
 let service: InProcess;
 /** Time by which the clock of the service is ahead, in milliseconds. */
 let ahead = 0;
+/** Lines of the log of the service, from level "warn". */
+const lines: string[] = [];
 
 beforeAll(async () => {
   phones = await startPhoneServices();
-  service = await startOnDatabaseOfRun({ env: phones.env, now: () => new Date(Date.now() + ahead) });
+  service = await startOnDatabaseOfRun({
+    ...{ env: phones.env, now: () => new Date(Date.now() + ahead) },
+    log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }),
+  });
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
@@ -59,6 +66,37 @@ const dataOf = ({ received }: Phone): Json[] => received.map(({ body }) => body.
 
 const devicesOf = async (person: Person): Promise<Json> =>
   (await person.ok('POST', '/register', { fetch_event_types: ['device'] })).devices;
+
+/** Runs `run` while the clock of the service is ahead by some milliseconds. */
+async function later(ms: number, run: () => Promise<unknown>): Promise<void> {
+  ahead += ms;
+  try {
+    await run();
+  } finally {
+    ahead -= ms;
+  }
+}
+
+/** Runs `run` while the database refuses to delete the devices of a user. */
+async function withKeptDevices({ id }: Person, run: () => Promise<void>): Promise<void> {
+  const { db } = service.app;
+  await db.$executeRawUnsafe(`CREATE FUNCTION keep_device() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN RAISE EXCEPTION 'This device is kept.'; END $$`);
+  await db.$executeRawUnsafe(`CREATE TRIGGER keep_device BEFORE DELETE ON push_device
+    FOR EACH ROW WHEN (OLD.user_id = ${id}) EXECUTE FUNCTION keep_device()`);
+  try {
+    await run();
+  } finally {
+    await db.$executeRawUnsafe('DROP FUNCTION keep_device CASCADE');
+  }
+}
+
+/** Returns the entries of the log since a number of lines that have this message. */
+const entriesSince = (count: number, message: string): Json[] =>
+  lines.slice(count).flatMap((line) => {
+    const entry: Json = JSON.parse(line);
+    return entry.msg === message ? [entry] : [];
+  });
 
 /** The fields that all messages to a user have. */
 const common = (person: Person) => ({
@@ -125,6 +163,42 @@ describe('tokens of FCM', () => {
     expect(Math.max(...sizes(apple, (body) => body))).toBeLessThanOrEqual(4_096);
     expect(encrypted.received).toHaveLength(3);
     expect(Math.max(...sizes(encrypted, (body) => body))).toBeLessThanOrEqual(4_096);
+  });
+
+  test('a message to 500 people fits, without their ids, and its alert is bounded in bytes', async () => {
+    const { organization, member } = await createOrganization({}, { on: service });
+    const { app } = service;
+    const row = await app.db.organization.findUniqueOrThrow({ where: { id: organization.id } });
+    const user = await app.db.user.findFirstOrThrow({ where: { id: member.id } });
+    const control = '\u0001'.repeat(600);
+    const memberIds = Array.from({ length: 500 }, (_, i) => 2_000_000_000 + i);
+    const made = (ids: number[]) => {
+      const message = {
+        ...{
+          id: 1n,
+          channel: null,
+          topic: '',
+          conversation: { memberIds: ids },
+          senderId: user.id,
+          sentAt: new Date(),
+        },
+        ...{ content: control, renderedContent: control },
+      };
+      const shown = { type: 'message', title: control, body: control };
+      const names = new Map([[user.id, user]]);
+      return phoneMessageOf(app, row, { id: 1n, userId: user.id }, { message, names, shown } as never);
+    };
+    const { fields, alert } = made(memberIds);
+    expect(fields).toMatchObject({ recipient_type: 'direct' });
+    expect(fields).not.toHaveProperty('recipient_user_ids');
+    expect(Buffer.byteLength(JSON.stringify(fields))).toBeLessThanOrEqual(2_800);
+    expect(Buffer.byteLength(JSON.stringify({ ...fields, aps: { alert, sound: 'default' } }))).toBeLessThanOrEqual(
+      4_096,
+    );
+    expect(alert?.body.length).toBeGreaterThan(100);
+    const few = made(memberIds.slice(0, 100)).fields;
+    expect(few['recipient_user_ids']).toHaveLength(100);
+    expect(Buffer.byteLength(JSON.stringify(few))).toBeLessThanOrEqual(2_800);
   });
 
   test('users of one app have separate registrations, and a removed token receives nothing', async () => {
@@ -203,6 +277,29 @@ describe('tokens of APNs', () => {
     await member.ok('DELETE', '/users/me/apns_device_token', { token: phone.token.toUpperCase() });
   });
 
+  test('the signature is renewed if it is refused, but not more often than every 20 minutes', async () => {
+    const { owner, member } = await createOrganization({}, { on: service });
+    const phone = await withAppleToken(member);
+    const refused = { status: 403, body: { reason: 'ExpiredProviderToken' } };
+    const attempt = async (reply: Phone['reply']) => {
+      phone.reply = reply;
+      await direct(owner, [member]);
+      await deliver();
+      await retry(member);
+    };
+    await attempt({ status: 200 });
+    await attempt(refused);
+    await attempt({ status: 200 });
+    await later(25 * 60_000, async () => {
+      await attempt(refused);
+      await attempt({ status: 200 });
+    });
+    const signatures = phone.received.map(({ headers }) => headers.authorization);
+    const [first, second] = [signatures[0], signatures.at(-1)];
+    expect(second).not.toBe(first);
+    expect(signatures).toEqual([first, first, first, second, second]);
+  });
+
   test.for([
     ['', 'Empty or invalid length token'],
     ['x'.repeat(4_097), 'Empty or invalid length token'],
@@ -254,8 +351,8 @@ describe('apps with a key', () => {
     const initial = { ...none, push_token_last_updated_timestamp: null, push_registration_error_code: null };
     expect(await devicesOf(member)).toEqual({ [app.deviceId]: initial });
     await member.ok('POST', '/mobile_push/register', registration);
-    // Repeated: nothing changes.
-    await member.ok('POST', '/mobile_push/register', registration);
+    // Repeated: only the time changes.
+    await later(20_000, () => member.ok('POST', '/mobile_push/register', registration));
     await member.ok('POST', '/remove_client_device', { device_id: app.deviceId });
     const { events } = await member.ok('GET', '/events', { queue_id: queue.queue_id, last_event_id: -1 });
     expect(events).toEqual([
@@ -263,6 +360,10 @@ describe('apps with a key', () => {
       {
         ...{ id: expect.any(Number), type: 'device', op: 'update', device_id: app.deviceId },
         ...{ push_key_id: registration['push_key_id'], push_token_id: registration['token_id'] },
+        push_token_last_updated_timestamp: expect.any(Number),
+      },
+      {
+        ...{ id: expect.any(Number), type: 'device', op: 'update', device_id: app.deviceId },
         push_token_last_updated_timestamp: expect.any(Number),
       },
       { id: expect.any(Number), type: 'device', op: 'remove', device_id: app.deviceId },
@@ -451,6 +552,82 @@ describe('delivery', () => {
     expect(phone.received).toHaveLength(1);
   });
 
+  test.for(['a token', 'an app with a key'])('%s that is registered again later stays as well', async (kind) => {
+    const { owner, member } = await createOrganization({}, { on: service });
+    const phone = phones.apns.phone();
+    const app = kind === 'a token' ? undefined : await registerApp(member, phones);
+    const register = () =>
+      app === undefined
+        ? member.ok('POST', '/users/me/apns_device_token', { token: phone.token, appid: TOPIC })
+        : member.ok('POST', '/mobile_push/register', app.registration('apns', phone.token));
+    await register();
+    await later(20_000, register);
+    phone.reply = { status: 410, body: { reason: 'Unregistered', timestamp: Date.now() + 10_000 } };
+    await direct(owner, [member]);
+    await deliver();
+    phone.reply = { status: 200 };
+    await retry(member);
+    expect(phone.received).toHaveLength(1);
+  });
+
+  test.for([
+    ['fcm', { status: 429 }],
+    ['apns', { status: 429, body: { reason: 'TooManyRequests' } }],
+    ['apns', { status: 410, body: { reason: 'Unregistered', timestamp: Date.now() - 3_600_000 } }],
+    ['apns', { status: 403, body: { reason: 'InvalidProviderToken' } }, 'com.example.other'],
+  ] as const)('%s: %j about one app delays no other', async ([kind, reply, appid = TOPIC]) => {
+    const { owner, member, guest } = await createOrganization({}, { on: service });
+    const failing = phones[kind].phone();
+    failing.reply = reply;
+    if (kind === 'fcm') await member.ok('POST', '/users/me/android_gcm_reg_id', { token: failing.token });
+    else await member.ok('POST', '/users/me/apns_device_token', { token: failing.token, appid });
+    const register = kind === 'fcm' ? withToken : withAppleToken;
+    const others = await Promise.all(Array.from({ length: 5 }, () => register(guest)));
+    await direct(owner, [member]);
+    await deliver();
+    expect(failing.attempts).toBe(1);
+    await direct(owner, [guest]);
+    await deliver();
+    expect(others.map(({ received }) => received.length)).toEqual(others.map(() => 1));
+  });
+
+  test('a token that cannot be deleted now makes no other app receive a message twice', async () => {
+    const { owner, member } = await createOrganization({}, { on: service });
+    const [gone, other] = [await withToken(member), await withToken(member)];
+    gone.reply = { status: 404, body: { error: { details: [{ errorCode: 'UNREGISTERED' }] } } };
+    await withKeptDevices(member, async () => {
+      await direct(owner, [member]);
+      await deliver();
+      await retry(member);
+    });
+    expect(other.received).toHaveLength(1);
+    await direct(owner, [member]);
+    await deliver();
+    expect(await service.app.db.pushDevice.count({ where: { userId: member.id } })).toBe(1);
+  });
+
+  test('a push service that fails is logged once until it accepts a message', async () => {
+    const { owner, member } = await createOrganization({}, { on: service });
+    const phone = await withToken(member);
+    const attempt = async (reply: Phone['reply']) => {
+      phone.reply = reply;
+      await direct(owner, [member]);
+      await deliver();
+      await retry(member);
+    };
+    await attempt({ status: 200 });
+    const before = lines.length;
+    const logged = () => entriesSince(before, 'push service failed, retrying');
+    await attempt({ status: 403, body: { error: { status: 'PERMISSION_DENIED' } } });
+    await attempt({ status: 403, body: { error: { status: 'PERMISSION_DENIED' } } });
+    expect(logged()).toEqual([
+      expect.objectContaining({ service: 'fcm', reason: 'HTTP status 403, PERMISSION_DENIED', level: 40 }),
+    ]);
+    await attempt({ status: 200 });
+    await attempt({ status: 503 });
+    expect(logged()).toHaveLength(2);
+  });
+
   test.for([
     ['fcm', 429],
     ['fcm', 500],
@@ -558,6 +735,27 @@ describe('delivery', () => {
     expect(logged.map(({ op }) => op)).toEqual(['add', 'remove']);
   });
 
+  test('an app that cannot be deleted delays neither the other organizations nor any message', async () => {
+    const [first, second] = await Promise.all([1, 2].map(() => createOrganization({}, { on: service })));
+    if (first === undefined || second === undefined) throw new Error('There is no organization');
+    const apps = [await registerApp(first.member, phones), await registerApp(second.member, phones)];
+    for (const { member } of [first, second]) await member.ok('POST', '/users/me/api_key/regenerate');
+    const phone = await withToken(second.guest);
+    const before = lines.length;
+    await withKeptDevices(first.member, () =>
+      later(8_000_000, async () => {
+        await direct(second.owner, [second.guest]);
+        await deliver();
+      }),
+    );
+    expect(phone.received).toHaveLength(1);
+    const left = await service.app.db.pushDevice.findMany({ where: { id: { in: apps.map((app) => app.deviceId) } } });
+    expect(left.map(({ id }) => id)).toEqual([apps[0]?.deviceId]);
+    expect(entriesSince(before, 'ended devices could not be deleted')).toEqual([
+      expect.objectContaining({ organization: first.organization.id }),
+    ]);
+  });
+
   test('texts and names are encrypted or not sent, if the organization requires it', async () => {
     const { owner, member } = await createOrganization({}, { on: service });
     await owner.ok('PATCH', '/realm', { require_e2ee_push_notifications: true });
@@ -591,6 +789,42 @@ describe('test notifications', () => {
       Array.from({ length: 2 }, () => ({ type: 'test', ...common(member), time: expect.any(Number) })),
     );
     expect(await member.mutate('sendTestNotification', {}, 'sentCount')).toEqual({ sentCount: 3 });
+  });
+
+  test('reach a token in base64, and no app whose API key has ended', async () => {
+    const { member } = await createOrganization({}, { on: service });
+    const phone = await withAppleToken(member);
+    const token = Buffer.from(phone.token, 'hex').toString('base64');
+    await member.ok('POST', '/mobile_push/test_notification', { token });
+    await member.ok('POST', '/mobile_push/test_notification', { token: phone.token.toUpperCase() });
+    expect(phone.received).toHaveLength(2);
+    const { api_key: apiKey } = await member.ok('POST', '/users/me/api_key/regenerate');
+    const renewed = new Person(member, { ...member, apiKey });
+    for (const [given, code] of [
+      [{ token: phone.token }, 'BAD_REQUEST'],
+      [{}, 'NO_ACTIVE_PUSH_DEVICE'],
+    ] as const) {
+      const { status, body } = await renewed.rest('POST', '/mobile_push/test_notification', given);
+      expect([status, body.code]).toEqual([400, code]);
+    }
+    expect(phone.attempts).toBe(2);
+  });
+
+  test.for([
+    [{ status: 400, body: { error: { status: 'INVALID_ARGUMENT' } } }, 400, 'PUSH_SERVICE_REFUSED'],
+    [{ status: 403, body: { error: { status: 'PERMISSION_DENIED' } } }, 400, 'PUSH_SERVICE_REFUSED'],
+    [{ status: 500 }, 503, 'REQUEST_TIMEOUT'],
+  ] as const)('log why a push service did not accept them: %j', async ([reply, status, code]) => {
+    const { member } = await createOrganization({}, { on: service });
+    const phone = await withToken(member);
+    phone.reply = reply;
+    const before = lines.length;
+    const answer = await member.rest('POST', '/mobile_push/test_notification');
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+    const reason = expect.stringContaining(`HTTP status ${reply.status}`);
+    expect(entriesSince(before, 'test notification was not accepted')).toEqual([
+      expect.objectContaining({ service: 'fcm', reason, device: expect.any(Number), level: 40 }),
+    ]);
   });
 
   test('are refused without an app that can receive them', async () => {

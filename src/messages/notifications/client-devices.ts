@@ -24,7 +24,7 @@ import {
   requirePushKey,
   requireTokenId,
 } from './phone-registration.ts';
-import { endToken, phoneEndpoint, withoutToken } from './phone-tokens.ts';
+import { endToken, phoneEndpoint, registeredAgain, withoutToken } from './phone-tokens.ts';
 
 // Client devices are apps that register themselves first, and then the key and the token for encrypted push notifications.
 
@@ -99,10 +99,11 @@ export async function configureClientDevice(
     if (before.pushKey === null && (key === undefined || token === undefined)) throw missing();
     const isSameKey = key === undefined || isEqual(key, before);
     const isSameToken = tokenId === undefined || (tokenId === before.tokenId && before.registrationError === null);
-    if (isSameKey && isSameToken) return before;
+    const isRepeated = isSameToken && registration !== undefined && !('error' in registration);
+    if (isSameKey && isSameToken) return isRepeated ? registeredAgain(tx, emit, before, app.now()) : before;
     const changes =
       token === undefined || registration === undefined || tokenId === undefined || isSameToken
-        ? {}
+        ? { ...(isRepeated && { tokenUpdatedAt: app.now() }) }
         : changesOf(viewer.id, { kind: token.kind, tokenId, registration, now: app.now() });
     const data = { ...key, ...changes };
     if (data.endpointHash !== undefined) await leaveToken(tx, emit, before, data.endpointHash);
@@ -188,8 +189,11 @@ export async function removeClientDevice(ctx: Ctx, deviceId: number): Promise<vo
   });
 }
 
-/** Deletes the client devices whose API key has ended, and notifies their users. */
-export async function removeEndedClientDevices({ db, work, now }: NotificationApp): Promise<void> {
+/**
+ * Deletes the client devices whose API key has ended, and notifies their users. If this fails in an organization, it is logged,
+ * and the others continue.
+ */
+export async function removeEndedClientDevices({ db, log, work, now }: NotificationApp): Promise<void> {
   const ended = await readRows<{ id: number; organizationId: number; userId: number }>(
     db,
     Prisma.sql`
@@ -199,12 +203,16 @@ export async function removeEndedClientDevices({ db, work, now }: NotificationAp
     LIMIT ${ENDED_AT_ONCE}`,
   );
   for (const organizationId of new Set(ended.map((one) => one.organizationId))) {
-    await transact({ work, organizationId }, async (tx, emit) => {
-      for (const { id, userId } of ended.filter((one) => one.organizationId === organizationId)) {
-        const { count } = await tx.pushDevice.deleteMany({ where: { organizationId, id } });
-        if (count > 0) emit(deviceRemoved(id), users([userId]));
-      }
-    });
+    try {
+      await transact({ work, organizationId }, async (tx, emit) => {
+        for (const { id, userId } of ended.filter((one) => one.organizationId === organizationId)) {
+          const { count } = await tx.pushDevice.deleteMany({ where: { organizationId, id } });
+          if (count > 0) emit(deviceRemoved(id), users([userId]));
+        }
+      });
+    } catch (err) {
+      log.warn({ err, organization: organizationId }, 'ended devices could not be deleted');
+    }
   }
 }
 

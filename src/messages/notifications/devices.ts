@@ -1,10 +1,13 @@
 import { createHash, ECDH } from 'node:crypto';
-import type { Ctx } from '../../access/context.ts';
+import type { App, Ctx } from '../../access/context.ts';
 import { requirePerson } from '../../access/roles.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import { Prisma, type PushDevice } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
+import { fieldsOf } from '../../platform/db/columns.ts';
+import { listOf } from '../../platform/db/lists.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { objectionToUrl } from '../../platform/outgoing.ts';
@@ -14,7 +17,7 @@ import { requireWithin } from '../../platform/totals.ts';
 import { deviceRemoved } from './events.ts';
 import { pushKeysOf, storePushKeys } from './keys.ts';
 import { requireAppId, requireToken } from './phone-registration.ts';
-import { endToken, phoneEndpoint } from './phone-tokens.ts';
+import { deviceKindsOf, endToken, phoneEndpoint, registeredAgain } from './phone-tokens.ts';
 
 const MAX_ENDPOINT_LENGTH = 2_000;
 export const MAX_NAME_LENGTH = 100;
@@ -79,6 +82,21 @@ export const isSignedIn = (now: Date, organization: number | Prisma.Sql): Prisma
       AND (k.expires_at IS NULL OR k.expires_at > ${now}::timestamptz) OFFSET 0)
   END`;
 
+/** Reads the devices of a user to which messages can be sent, and whose session or API key is valid. */
+export const readDevices = (
+  { config, now }: Pick<App, 'config' | 'now'>,
+  db: Parameters<typeof readRows>[0],
+  { organizationId, userId }: { readonly organizationId: number; readonly userId: number },
+): Promise<PushDevice[]> =>
+  readRows<PushDevice>(
+    db,
+    Prisma.sql`
+    SELECT ${fieldsOf('d', 'PushDevice')} FROM push_device d
+    WHERE d.realm_id = ${organizationId} AND d.user_id = ${userId}
+      AND d.kind = ANY (${listOf('text', deviceKindsOf(config))}) AND ${isSignedIn(now(), organizationId)}
+    ORDER BY d.id`,
+  );
+
 /** Returns the public key with which browsers subscribe to push messages of the viewer's organization, in base64url. */
 export async function pushPublicKey({ app, work, organizationId }: Ctx): Promise<string> {
   return (await pushKeysOf(work.db, app, organizationId)).publicKey;
@@ -109,8 +127,9 @@ export async function registerPushDevice(ctx: Ctx, given: NewPushDevice): Promis
     const known = await tx.pushDevice.findUnique({
       where: { organizationId_endpointHash: { organizationId, endpointHash } },
     });
-    if (known !== null && isOfSameCredential(known, ctx) && (known.isClientDevice || isSame(known, target)))
-      return known;
+    if (known !== null && isOfSameCredential(known, ctx) && (known.isClientDevice || isSame(known, target))) {
+      return known.kind === 'web' ? known : registeredAgain(tx, emit, known, app.now());
+    }
     if (known !== null) await endToken(tx, emit, known);
     requireWithin('push_devices', 1 + (await tx.pushDevice.count({ where: visibleTo(ctx) })));
     return tx.pushDevice.create({

@@ -16,7 +16,7 @@ import {
   removePushDevice,
   visibleTo,
 } from './devices.ts';
-import { NoActivePushDeviceError, PushServiceNotConfiguredError } from './errors.ts';
+import { NoActivePushDeviceError, PushServiceNotConfiguredError, PushServiceRefusedError } from './errors.ts';
 import { sendTestNotification } from './test-notification.ts';
 
 const KINDS = {
@@ -84,7 +84,9 @@ const PushDevice = builder.prismaNode('PushDevice', {
     tokenUpdatedAt: t.expose('tokenUpdatedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Time of the last call of `configurePushDevice` with a token. Null if there is none.',
+      description:
+        'Time of the last call of `configurePushDevice` with a token, or of a repeated call of `registerPushDevice`. Null if ' +
+        'there is none.',
     }),
     registrationError: t.exposeString('registrationError', {
       nullable: true,
@@ -205,6 +207,10 @@ mutation('registerClientDevice', {
 
 errorType(PushServiceNotConfiguredError, 'The operator has not configured the push service of the phone.');
 
+errorType(
+  PushServiceRefusedError,
+  'The push service refused the notification. Another attempt will fail until the operator acts.',
+);
 errorType(NoActivePushDeviceError, 'The viewer has no app that can receive the notification.');
 
 mutation('configurePushDevice', {
@@ -274,7 +280,7 @@ mutation('sendTestNotification', {
       description: 'Number of apps for which a push service accepted the notification.',
     },
   }),
-  errors: [PushServiceNotConfiguredError, NoActivePushDeviceError],
+  errors: [PushServiceNotConfiguredError, PushServiceRefusedError, NoActivePushDeviceError],
   resolve: async (ctx, { pushDeviceId }) => ({
     sentCount: await sendTestNotification(ctx, pushDeviceId == null ? 'all' : { deviceId: pushDeviceId }),
   }),

@@ -16,9 +16,11 @@ const MAX_CONTENT = 500;
 const MAX_BYTES = 2_800;
 /** Text in place of the content of messages that may be sent with encryption only. */
 const HIDDEN = 'New message';
-/** Maximum length of the texts of an alert, in UTF-16 code units: they are in the message as well. */
-const MAX_TITLE = 100;
-const MAX_ALERT = 250;
+/** Maximum length of the texts of an alert, in UTF-16 code units and in bytes of JSON: they are in the message as well. */
+const MAX_TITLE = { length: 100, bytes: 300 };
+const MAX_ALERT = { length: 250, bytes: 750 };
+/** Maximum number of participants of a conversation whose ids are in a message. */
+const MAX_RECIPIENTS = 100;
 
 type Value = string | number | readonly number[];
 
@@ -60,9 +62,10 @@ export function phoneMessageOf(
   const { channel, topic, conversation, senderId, sentAt } = message;
   const sender = names.get(senderId);
   const base = baseOf(app, organization, userId);
+  const recipients = conversation?.memberIds.toSorted((a, b) => a - b) ?? [];
   const place: Fields =
     channel === null
-      ? { recipient_type: 'direct', recipient_user_ids: conversation?.memberIds.toSorted((a, b) => a - b) ?? [] }
+      ? { recipient_type: 'direct', ...(recipients.length <= MAX_RECIPIENTS && { recipient_user_ids: recipients }) }
       : { recipient_type: 'channel', channel_id: channel.id, channel_name: channel.name, topic };
   const withoutContent = {
     ...{ type: 'message', ...base, notification_id: String(id), message_id: Number(message.id) },
@@ -79,7 +82,7 @@ export function phoneMessageOf(
     ...(isHidden && { fieldsInPlain: { ...withoutContent, content: HIDDEN } }),
     alert: isHidden
       ? { title: organization.name, body: HIDDEN }
-      : { title: cut(title, MAX_TITLE), body: cut(body, MAX_ALERT) },
+      : { title: cutTo(title, MAX_TITLE), body: cutTo(body, MAX_ALERT) },
   };
 }
 
@@ -114,8 +117,29 @@ const collapseIdOf = (messageId: bigint): string => toGlobalId('Message', messag
 /** Returns a function that builds fields with a text, which it cuts until they have at most `MAX_BYTES`. */
 const fitting = (build: (content: string) => Fields) => (content: string) => {
   const excess = Buffer.byteLength(JSON.stringify(build(content))) - MAX_BYTES;
-  return excess <= 0 ? build(content) : build(cut(content, Math.max(0, content.length - excess)));
+  return excess <= 0
+    ? build(content)
+    : build(cutTo(content, { length: MAX_CONTENT, bytes: bytesOf(content) - excess }));
 };
+
+/** Returns the length of a text in JSON, in bytes, without its quotation marks. */
+const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
+
+/** Length of an ellipsis in bytes. */
+const ELLIPSIS = 3;
+
+/** Cuts a text to a length in UTF-16 code units and in bytes of JSON, and appends an ellipsis if it was longer. */
+function cutTo(text: string, { length, bytes }: { readonly length: number; readonly bytes: number }): string {
+  const shortened = cut(text, length);
+  if (bytesOf(shortened) <= bytes) return shortened;
+  let [end, used] = [0, ELLIPSIS];
+  for (const character of shortened) {
+    used += bytesOf(character);
+    if (used > bytes) break;
+    end += character.length;
+  }
+  return cut(shortened, end);
+}
 
 /** Sends a message to an app, encrypted if the app has registered a key. */
 export async function sendToPhone(
@@ -156,7 +180,8 @@ export async function sendToPhone(
       registeredAt: device.tokenUpdatedAt ?? device.createdAt,
     });
   }
-  return { kind: 'failed', reason: 'the push service is not configured', afterSeconds: 0 };
+  const reason = 'the push service is not configured';
+  return { kind: 'failed', reason, afterSeconds: 0, isOfService: false, isRefusal: true };
 }
 
 /** Returns fields as texts, which is all that Firebase Cloud Messaging sends. Lists become numbers with commas between them. */

@@ -59,14 +59,24 @@ const base64 = (text: string): Buffer | undefined => {
  * @throws ValidationError if it is not a token of this kind.
  */
 export function requireToken(kind: PhoneKind, token: string): string {
-  if (token === '' || token.length > MAX_TOKEN_LENGTH || /[^!-~]/.test(token)) {
+  if (!isPossibleToken(token)) {
     throw new ValidationError('Empty or invalid length token', { parameter: 'token', maximum: MAX_TOKEN_LENGTH });
   }
+  const stored = tokenOf(kind, token);
+  if (stored === undefined) throw new ValidationError('Invalid APNS token', { parameter: 'token' });
+  return stored;
+}
+
+const isPossibleToken = (token: string): boolean =>
+  token !== '' && token.length <= MAX_TOKEN_LENGTH && !/[^!-~]/.test(token);
+
+/** Returns a token in the form in which it is stored. Undefined if it is not a token of this kind. */
+export function tokenOf(kind: PhoneKind, token: string): string | undefined {
+  if (!isPossibleToken(token)) return undefined;
   if (kind === 'fcm') return token;
   if (/^([0-9a-f]{2}){16,200}$/i.test(token)) return token.toLowerCase();
   const bytes = base64(token);
-  if (bytes !== undefined && bytes.length >= 16 && bytes.length <= 200) return bytes.toString('hex');
-  throw new ValidationError('Invalid APNS token', { parameter: 'token' });
+  return bytes !== undefined && bytes.length >= 16 && bytes.length <= 200 ? bytes.toString('hex') : undefined;
 }
 
 /** Checks the bundle id of an app. @throws ValidationError if it is none. */

@@ -27,6 +27,23 @@ export function withoutToken() {
 
 const hashOf = (text: string) => new Uint8Array(createHash('sha256').update(text).digest());
 
+/**
+ * Stores that the token of a device was registered again, so that an answer of its push service about an earlier registration
+ * does not remove it. Repetitions within a second change nothing.
+ */
+export async function registeredAgain(tx: Tx, emit: Emit, device: PushDevice, now: Date): Promise<PushDevice> {
+  const { organizationId, id, userId, createdAt, tokenUpdatedAt } = device;
+  if (secondsOf(tokenUpdatedAt ?? createdAt) === secondsOf(now)) return device;
+  const after = await tx.pushDevice.update({
+    where: { organizationId_id: { organizationId, id } },
+    data: { tokenUpdatedAt: now },
+  });
+  if (device.isClientDevice) emit(deviceUpdated(id, device, after), users([userId]));
+  return after;
+}
+
+const secondsOf = (time: Date): number => Math.floor(time.getTime() / 1000);
+
 /** Removes the token of a device, and deletes the device if it consists of the token only. */
 export async function endToken(tx: Tx, emit: Emit, device: PushDevice): Promise<void> {
   const { organizationId, id, userId } = device;

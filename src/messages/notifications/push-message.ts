@@ -87,6 +87,7 @@ const GONE: ReadonlySet<number> = new Set([404, 410]);
  * many requests. Statuses from 500 are such errors too.
  */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 403, 408, 429]);
+
 /**
  * Encrypts and sends a push message to a browser or UnifiedPush endpoint. A later message about the same message replaces it, as long as the push service
  * has not delivered it.
@@ -126,7 +127,11 @@ export async function sendToBrowser(
     if (status >= 200 && status < 300) return { kind: 'sent' };
     if (GONE.has(status)) return { kind: 'gone' };
     const reason = `HTTP status ${status}`;
-    if (TEMPORARY.has(status) || status >= 500) return { kind: 'failed', reason, afterSeconds: secondsIn(retryAfter) };
+    if (TEMPORARY.has(status) || status >= 500) {
+      // Each organization has a key of its own, so a refused signature is no failure of the service.
+      const [isOfService, isRefusal] = [status === 408 || status >= 500, status === 401 || status === 403];
+      return { kind: 'failed', reason, afterSeconds: secondsIn(retryAfter), isOfService, isRefusal };
+    }
     return { kind: 'refused', reason };
   } catch (error) {
     return failedWith(error);

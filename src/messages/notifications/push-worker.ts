@@ -2,15 +2,12 @@ import { toGlobalId } from '../../api/graphql/schema/global-ids.ts';
 import { detached } from '../../events/act.ts';
 import { transact } from '../../events/log.ts';
 import { type Organization, Prisma, type PushDevice } from '../../generated/prisma/client.ts';
-import { fieldsOf } from '../../platform/db/columns.ts';
-import { listOf } from '../../platform/db/lists.ts';
-import { readRows } from '../../platform/db/rows.ts';
 import { pushMessages } from '../../platform/metrics.ts';
 import type { PushOutcome } from '../../platform/push/outcome.ts';
 import { removeEndedClientDevices } from './client-devices.ts';
 import { namedUsers } from './content.ts';
 import type { NotificationApp } from './decide.ts';
-import { isSignedIn } from './devices.ts';
+import { isSignedIn, readDevices } from './devices.ts';
 import { HostLimiter } from './host-limiter.ts';
 import { type PushKeys, pushKeysOf } from './keys.ts';
 import {
@@ -24,7 +21,7 @@ import {
   storeResults,
 } from './outbox.ts';
 import { type PhoneMessage, phoneMessageOf, removalOf, sendToPhone } from './phone-message.ts';
-import { deviceKindsOf, endToken } from './phone-tokens.ts';
+import { endToken } from './phone-tokens.ts';
 import { type PushMessage, pushMessageOf, sendToBrowser } from './push-message.ts';
 import { validNotifications } from './valid-notifications.ts';
 
@@ -55,6 +52,10 @@ export class PushWorker {
   readonly #loops = new Set<Promise<void>>();
   /** Users whose notifications are being delivered. Each has one delivery at a time. */
   readonly #users = new Set<NotifiedUser>();
+  /** Changes for which no delivery waits, so that none is repeated because they fail: the purge, and changes of devices. */
+  readonly #changes = new Set<Promise<void>>();
+  /** Push services of phones whose last message failed for a reason that concerns all messages. */
+  readonly #failingServices = new Set<string>();
   /** Number of calls of `deliverDue`. */
   #calls = 0;
   #preparing: Promise<void> | undefined;
@@ -82,7 +83,7 @@ export class PushWorker {
   /**
    * Delivers all due notifications that no other node has claimed.
    *
-   * @returns A promise that resolves when no delivery is in progress.
+   * @returns A promise that resolves when no delivery or change of the worker is in progress.
    */
   deliverDue(): Promise<void> {
     this.#calls++;
@@ -91,7 +92,7 @@ export class PushWorker {
   }
 
   async #ended(): Promise<void> {
-    while (this.#loops.size > 0) await Promise.all(this.#loops);
+    while (this.#loops.size + this.#changes.size > 0) await Promise.all([...this.#loops, ...this.#changes]);
   }
 
   /** Starts a loop, unless there are enough. Each loop starts the next one once it has something to deliver. */
@@ -124,9 +125,17 @@ export class PushWorker {
     if (!this.#hasStarted && this.#app.database.kind === 'embedded') await endLeases(this.#app);
     this.#hasStarted = true;
     if (now.getTime() - this.#purgedAt < PURGE_MS) return;
-    await this.#purge(now);
     this.#hosts.forgetIdle();
     this.#purgedAt = now.getTime();
+    this.#change(() => this.#purge(now), 'push notifications and devices could not be purged');
+  }
+
+  /** Starts a change for which no delivery waits. If it fails, it is logged. */
+  #change(run: () => Promise<void>, failure: string, fields: object = {}): void {
+    const change: Promise<void> = detached(run)
+      .catch((err: unknown) => this.#app.log.warn({ ...fields, err }, failure))
+      .finally(() => this.#changes.delete(change));
+    this.#changes.add(change);
   }
 
   async #purge(now: Date): Promise<void> {
@@ -160,7 +169,7 @@ export class PushWorker {
     const organization = await db.organization.findUnique({ where: { id: organizationId } });
     // The organization has moved to another database, which delivers the notifications.
     if (organization === null) return;
-    const devices = await readDevices(this.#app, organizationId, userId);
+    const devices = await readDevices(this.#app, db, { organizationId, userId });
     const messages = await this.#messagesOf(organization, claimed);
     const hasBrowser = devices.some(({ kind }) => kind === 'web');
     const keys = hasBrowser ? await pushKeysOf(db, this.#app, organizationId) : undefined;
@@ -230,25 +239,36 @@ export class PushWorker {
       if (permit === undefined) break;
       for (const id of ids) attemptedIds.add(id);
       const outcome = await this.#send(device, content, { organization, keys, signal });
-      permit.end(outcome.kind === 'failed');
+      permit.end(outcome.kind === 'failed' && outcome.isOfService);
       pushMessages.inc({ outcome: outcome.kind });
       if (outcome.kind === 'gone') {
-        await this.#forget(device);
+        this.#change(() => this.#forget(device), 'push device could not be deleted', { device: device.id });
         return { device, finishedIds, attemptedIds, isGone: true, afterSeconds: 0 };
       }
       if (outcome.kind === 'failed') {
-        this.#app.log.debug({ device: device.id, reason: outcome.reason }, 'push message failed, retrying');
-        if (isAccepted) await this.#noteSent(device);
+        this.#logFailure(device, outcome);
+        if (isAccepted) this.#noteSent(device);
         return { device, finishedIds, attemptedIds, isGone: false, afterSeconds: outcome.afterSeconds };
       }
       if (outcome.kind === 'refused') {
         this.#app.log.warn({ device: device.id, reason: outcome.reason }, 'push message was refused');
       }
-      if (outcome.kind === 'sent') isAccepted = true;
+      if (outcome.kind === 'sent') {
+        isAccepted = true;
+        this.#failingServices.delete(device.kind);
+      }
       for (const id of ids) finishedIds.add(id);
     }
-    if (isAccepted) await this.#noteSent(device);
+    if (isAccepted) this.#noteSent(device);
     return { device, finishedIds, attemptedIds, isGone: false, afterSeconds: 0 };
+  }
+
+  /** Logs a failed attempt. The first failure of a push service of phones, until it accepts a message, is a warning. */
+  #logFailure({ id, kind }: PushDevice, { reason, isOfService }: Extract<PushOutcome, { kind: 'failed' }>): void {
+    this.#app.log.debug({ device: id, reason }, 'push message failed, retrying');
+    if (kind === 'web' || !isOfService || this.#stop.signal.aborted || this.#failingServices.has(kind)) return;
+    this.#failingServices.add(kind);
+    this.#app.log.warn({ service: kind, reason }, 'push service failed, retrying');
   }
 
   #send(
@@ -268,8 +288,13 @@ export class PushWorker {
     this.#app.log.info({ device: id, host: hostOf(device) }, 'push device no longer exists, deleted');
   }
 
-  async #noteSent({ organizationId, id }: PushDevice): Promise<void> {
-    await this.#app.db.pushDevice.updateMany({ where: { organizationId, id }, data: { lastSentAt: this.#app.now() } });
+  #noteSent({ organizationId, id }: PushDevice): void {
+    const data = { lastSentAt: this.#app.now() };
+    this.#change(
+      async () => void (await this.#app.db.pushDevice.updateMany({ where: { organizationId, id }, data })),
+      'the time of a push message could not be stored',
+      { device: id },
+    );
   }
 }
 
@@ -317,20 +342,4 @@ function resultOf(claimed: Claimed, isDue: boolean, sent: readonly Sent[]): Resu
     state: sent.some(({ attemptedIds }) => attemptedIds.has(claimed.id)) ? 'failed' : 'postponed',
     afterSeconds: Math.max(...missing.map(({ afterSeconds }) => afterSeconds)),
   };
-}
-
-/** Reads the devices of a user to which messages can be sent, and whose session or API key is valid. */
-function readDevices(
-  { config, db, now }: NotificationApp,
-  organizationId: number,
-  userId: number,
-): Promise<PushDevice[]> {
-  return readRows<PushDevice>(
-    db,
-    Prisma.sql`
-    SELECT ${fieldsOf('d', 'PushDevice')} FROM push_device d
-    WHERE d.realm_id = ${organizationId} AND d.user_id = ${userId} 
-      AND d.kind = ANY (${listOf('text', deviceKindsOf(config))}) AND ${isSignedIn(now(), organizationId)}
-    ORDER BY d.id`,
-  );
 }

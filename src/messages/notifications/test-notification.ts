@@ -1,14 +1,15 @@
 import type { Ctx } from '../../access/context.ts';
 import { requirePerson } from '../../access/roles.ts';
 import { transact } from '../../events/log.ts';
-import type { Prisma, PushDevice } from '../../generated/prisma/client.ts';
+import type { PushDevice } from '../../generated/prisma/client.ts';
 import { NotFoundError, RequestTimeoutError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
 import { pushMessages } from '../../platform/metrics.ts';
-import { phoneKindsOf } from '../../platform/push/phones.ts';
-import { visibleTo } from './devices.ts';
-import { NoActivePushDeviceError, PushServiceNotConfiguredError } from './errors.ts';
+import type { PushOutcome } from '../../platform/push/outcome.ts';
+import { type PhoneKind, phoneKindsOf } from '../../platform/push/phones.ts';
+import { readDevices } from './devices.ts';
+import { NoActivePushDeviceError, PushServiceNotConfiguredError, PushServiceRefusedError } from './errors.ts';
 import { sendToPhone, testMessageOf } from './phone-message.ts';
+import { tokenOf } from './phone-registration.ts';
 import { endToken } from './phone-tokens.ts';
 
 /** Maximum duration of the attempts, in milliseconds. */
@@ -31,46 +32,53 @@ export type TestTarget =
  * @throws PushServiceNotConfiguredError if the operator has configured no push service of phones.
  * @throws NotFoundError if no app has this token.
  * @throws NoActivePushDeviceError if there is no such app.
- * @throws RequestTimeoutError if no push service accepted the notification.
+ * @throws RequestTimeoutError if no push service accepted the notification, but one can accept it later.
+ * @throws PushServiceRefusedError if all push services refused the notification.
  */
 export async function sendTestNotification(ctx: Ctx, target: TestTarget): Promise<number> {
   requirePerson(ctx);
   const { app, work, viewer } = ctx;
-  const kinds = phoneKindsOf(app.config);
-  if (kinds.length === 0) throw new PushServiceNotConfiguredError();
-  const devices = await work.db.pushDevice.findMany({
-    where: { ...visibleTo(ctx), kind: { in: kinds }, ...whereOf(target) },
-  });
+  if (phoneKindsOf(app.config).length === 0) throw new PushServiceNotConfiguredError();
+  const readable = await readDevices(app, work.db, { organizationId: viewer.organization.id, userId: viewer.id });
+  const devices = readable.filter((device) => device.kind !== 'web' && isTarget(device, target));
   if (devices.length === 0 && typeof target === 'object' && 'token' in target) {
     throw new NotFoundError('Device not recognized', { parameter: 'token' });
   }
   if (devices.length === 0) throw new NoActivePushDeviceError();
   const message = testMessageOf(app, viewer.organization, viewer.id);
   const signal = AbortSignal.timeout(ATTEMPT_MS);
-  const kindsOfOutcomes = await Promise.all(
-    devices.map(async (device): Promise<string> => {
+  const outcomes = await Promise.all(
+    devices.map(async (device): Promise<PushOutcome> => {
       const outcome = await sendToPhone(app, device, message, signal);
       pushMessages.inc({ outcome: outcome.kind });
       if (outcome.kind === 'gone') await forget(device);
-      return outcome.kind;
+      if (outcome.kind === 'refused' || outcome.kind === 'failed') {
+        const { id, kind: service, organizationId: organization } = device;
+        app.log.warn(
+          { organization, device: id, service, reason: outcome.reason },
+          'test notification was not accepted',
+        );
+      }
+      return outcome;
     }),
   );
-  const count = kindsOfOutcomes.filter((kind) => kind === 'sent').length;
+  const count = outcomes.filter(({ kind }) => kind === 'sent').length;
   if (count > 0) return count;
-  if (kindsOfOutcomes.every((kind) => kind === 'gone')) throw new NoActivePushDeviceError();
-  throw new RequestTimeoutError('The push service did not accept the notification, please try again');
+  if (outcomes.every(({ kind }) => kind === 'gone')) throw new NoActivePushDeviceError();
+  if (outcomes.some((outcome) => outcome.kind === 'failed' && !outcome.isRefusal)) {
+    throw new RequestTimeoutError('The push service did not accept the notification, please try again');
+  }
+  throw new PushServiceRefusedError();
 
   async function forget(device: PushDevice): Promise<void> {
     await transact(ctx, (tx, emit) => endToken(tx, emit, device));
   }
 }
 
-function whereOf(target: TestTarget): Prisma.PushDeviceWhereInput {
-  if (target === 'all') return {};
-  if ('deviceId' in target) return { id: isRowId(target.deviceId) ? target.deviceId : -1 };
-  if ('token' in target) {
-    const { token } = target;
-    return { endpoint: { in: [`fcm:${token}`, `apns:${token.toLowerCase()}`] } };
-  }
-  return { pushKeyId: target.isEncrypted ? { not: null } : null };
+function isTarget({ id, kind, endpoint, pushKeyId }: PushDevice, target: TestTarget): boolean {
+  if (target === 'all') return true;
+  if ('deviceId' in target) return id === target.deviceId;
+  if ('isEncrypted' in target) return (pushKeyId !== null) === target.isEncrypted;
+  const token = tokenOf(kind as PhoneKind, target.token);
+  return token !== undefined && endpoint === `${kind}:${token}`;
 }

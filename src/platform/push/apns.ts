@@ -23,6 +23,8 @@ export interface ApnsMessage {
 
 /** Time, in milliseconds, for which a token is used. The service refuses tokens that are older than an hour. */
 const TOKEN_MS = 2_400_000;
+/** Minimum age, in milliseconds, of a token that is replaced. The service refuses tokens that change more often. */
+const MIN_TOKEN_MS = 1_200_000;
 /** Reasons with which the service refuses a token for ever. */
 const GONE: ReadonlySet<string> = new Set(['BadDeviceToken', 'DeviceTokenNotForTopic', 'Unregistered', 'ExpiredToken']);
 
@@ -67,10 +69,13 @@ export class Apns {
       const text = `HTTP status ${status}, ${reason}`;
       if (status === 410 || GONE.has(reason)) return this.#gone(message, timestamp, text);
       // The token is refused, for example while the clock of this machine is wrong.
-      const isTokenRefused = status === 401 || status === 403;
-      if (isTokenRefused && this.#signed?.token === signed) this.#signed = undefined;
-      if (isTokenRefused || status === 408 || status === 429 || status >= 500) {
-        return { kind: 'failed', reason: text, afterSeconds: secondsIn(headers['retry-after']) };
+      const isRefusal = status === 401 || status === 403 || reason === 'TooManyProviderTokenUpdates';
+      if (isRefusal && this.#signed?.token === signed && this.#age() > MIN_TOKEN_MS) this.#signed = undefined;
+      if (isRefusal || status === 408 || status === 429 || status >= 500) {
+        const afterSeconds = secondsIn(headers['retry-after']);
+        // The user chose the topic of some apps. The token can be valid for the others.
+        const isOfService = isRefusal ? topic === this.#access.topic : status !== 429;
+        return { kind: 'failed', reason: text, afterSeconds, isOfService, isRefusal };
       }
       return { kind: 'refused', reason: text };
     } catch (error) {
@@ -85,12 +90,14 @@ export class Apns {
   /** @param timestamp Time, in milliseconds, at which the service found that the token has ended. */
   #gone({ registeredAt }: ApnsMessage, timestamp: number | undefined, reason: string): PushOutcome {
     const isRegisteredAgain = timestamp !== undefined && timestamp < registeredAt.getTime();
-    return isRegisteredAgain ? { kind: 'failed', reason, afterSeconds: 0 } : { kind: 'gone' };
+    return isRegisteredAgain
+      ? { kind: 'failed', reason, afterSeconds: 0, isOfService: false, isRefusal: false }
+      : { kind: 'gone' };
   }
 
   #token(): Promise<string> {
-    const now = this.#now().getTime();
-    if (this.#signed === undefined || Math.abs(now - this.#signed.at) > TOKEN_MS) {
+    if (this.#signed === undefined || this.#age() > TOKEN_MS) {
+      const now = this.#now().getTime();
       const { key, keyId, teamId } = this.#access;
       const token = new SignJWT({ iss: teamId, iat: Math.floor(now / 1000) })
         .setProtectedHeader({ alg: 'ES256', kid: keyId })
@@ -98,6 +105,11 @@ export class Apns {
       this.#signed = { token, at: now };
     }
     return this.#signed.token;
+  }
+
+  /** Returns the difference between the current time and that of the signature, in milliseconds. */
+  #age(): number {
+    return Math.abs(this.#now().getTime() - (this.#signed?.at ?? 0));
   }
 }
 

@@ -54,7 +54,7 @@ export class Fcm {
   async send({ token, data, priority, ttlSeconds, signal }: FcmMessage): Promise<PushOutcome> {
     try {
       const granted = this.#accessToken();
-      const accessToken = await granted;
+      const accessToken = await untilAborted(granted, signal);
       const { status, headers, body } = await this.#client.request({
         path: `/v1/projects/${encodeURIComponent(this.#access.projectId)}/messages:send`,
         headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
@@ -67,9 +67,10 @@ export class Fcm {
       const reason = `HTTP status ${status}, ${code}`;
       if (status === 401 && this.#granted?.token === granted) this.#granted = undefined;
       // Rights of the service account, or a project that does not exist: the operator can correct them.
-      const canEnd = status === 401 || status === 403 || status === 404 || status === 408 || status === 429;
-      if (canEnd || status >= 500) {
-        return { kind: 'failed', reason, afterSeconds: secondsIn(headers['retry-after']) };
+      const isRefusal = status === 401 || status === 403 || status === 404;
+      if (isRefusal || status === 408 || status === 429 || status >= 500) {
+        const afterSeconds = secondsIn(headers['retry-after']);
+        return { kind: 'failed', reason, afterSeconds, isOfService: status !== 429, isRefusal };
       }
       return { kind: 'refused', reason };
     } catch (error) {
@@ -144,4 +145,21 @@ function refusalIn(body: string): { readonly code: string; readonly isTokenInval
     code: details.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? status ?? 'no code',
     isTokenInvalid: fields.includes('message.token'),
   };
+}
+
+/**
+ * Waits for a result that requests share, at most until one of them aborts.
+ *
+ * @throws Error if `signal` aborts first. The result can still be used by other requests.
+ */
+async function untilAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(new Error('The server did not respond in time'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }

@@ -55,7 +55,9 @@ export class Http2Client {
     const abort = () => {
       // The server may have become unreachable without a notice.
       this.#leave(session);
-      stream.close(NGHTTP2_CANCEL);
+      // Until the connection is established, `close` has no effect.
+      if (stream.pending) stream.destroy();
+      else stream.close(NGHTTP2_CANCEL);
     };
     signal.addEventListener('abort', abort, { once: true });
     try {

@@ -6,8 +6,17 @@ export type PushOutcome =
   | { readonly kind: 'gone' }
   /** The push service will never accept this message. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** @property afterSeconds Minimum delay before the next attempt that the push service asked for, in seconds. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly afterSeconds: number };
+  /** The message can be sent again. */
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      /** Minimum delay before the next attempt that the push service asked for, in seconds. */
+      readonly afterSeconds: number;
+      /** Whether messages to other devices of the push service would fail as well: it does not respond, or refuses this server. */
+      readonly isOfService: boolean;
+      /** Whether the push service refuses the credentials of this server. Attempts fail until the operator corrects them. */
+      readonly isRefusal: boolean;
+    };
 
 /** Maximum delay that a push service can ask for, in seconds. */
 const MAX_RETRY_AFTER = 3_600;
@@ -21,4 +30,6 @@ export const failedWith = (error: unknown): PushOutcome => ({
   kind: 'failed',
   reason: error instanceof Error ? error.message : String(error),
   afterSeconds: 0,
+  isOfService: true,
+  isRefusal: false,
 });

@@ -60,6 +60,10 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
     description: 'The viewer must first connect an account of the video call provider.',
   },
   PUSH_SERVICE_NOT_CONFIGURED: { description: 'The operator has not configured the push service of the phone.' },
+  PUSH_SERVICE_REFUSED: {
+    description:
+      'The push service of the phone refused the notification. Another attempt will fail until the operator acts.',
+  },
   NO_ACTIVE_PUSH_DEVICE: { description: 'The viewer has no app that can receive a test notification.' },
   RATE_LIMIT_HIT: { description: 'A rate limit of requests or actions is reached.' },
   BAD_EVENT_QUEUE_ID: {
