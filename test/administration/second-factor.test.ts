@@ -487,7 +487,7 @@ describe('a client that opens the browser', () => {
       orderBy: { id: 'asc' },
     });
     expect(handedOver.map(({ actorId, details }) => [actorId, details])).toEqual([
-      [owner.id, { credential: { new: 'session' }, method: { new: 'password' } }],
+      [owner.id, { credential: { new: 'session' }, method: { new: 'password and second factor' } }],
       [owner.id, { credential: { new: 'api_key' }, method: { new: 'browser' } }],
     ]);
     clock += 6 * MINUTE;

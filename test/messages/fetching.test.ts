@@ -48,6 +48,7 @@ interface World extends Organization {
 async function furnish(): Promise<World> {
   const made = await createOrganization({ ann: 'member' }, { on: service });
   const { owner, moderator, member, ann, organization } = made;
+  await member.ok('PATCH', '/settings', { automatically_follow_topics_where_mentioned: false });
   const settings = { enable_spectator_access: true };
   await service.app.db.organization.update({ where: { id: organization.id }, data: { settings } });
   const channels = {
@@ -630,6 +631,7 @@ describe('a message', () => {
 
   test('is sent or refused over GraphQL as over REST, and arrives with its local id in the given queue', async () => {
     const { owner, member } = await createOrganization({}, { on: service });
+    await member.ok('PATCH', '/settings', { automatically_follow_topics_where_mentioned: false });
     const id = await channelOf(owner, 'general', [owner, member]);
     const { queue_id } = await owner.register({ fetch_event_types: [], apply_markdown: true });
     const selection = `... on MessageSentEvent { localId message { databaseId type topicName content renderedContent

@@ -111,7 +111,7 @@ test('no credentials of the URL are sent, and encoded bodies are refused', async
   await read(`${website.url}/secret`.replace('//', '//user:password@'));
   expect(website.requests.at(-1)?.headers).not.toHaveProperty('authorization');
   const encoded = website.file('/encoded', 'text/html', 'x', { 'Content-Encoding': 'gzip' });
-  await expect(read(encoded)).rejects.toThrow('encoded');
+  await expect(read(encoded)).rejects.toThrow('encoding');
 });
 
 describe('a connection that ends early ends the request', () => {
