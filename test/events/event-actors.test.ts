@@ -46,8 +46,9 @@ test('events name the user who made the change, live, on replay and in pages, in
   for (const at of [await newOrganization(), await newOrganization()]) {
     const { guest, owner } = at;
     const { queue_id: queueId, last_event_id: after } = await owner.register({ event_types: TYPES });
-    // A poll of the first queue would end the subscription to it.
+    // A poll of the first queue would end the subscription to it, and the client acknowledges the events that it receives.
     const received = await owner.receiving({ event_types: TYPES });
+    const { queue_id: later } = await owner.register({ event_types: TYPES });
     const live = await owner.events(SELECTION, { queueId, after });
     const expected = await change(at);
     const count = (await received()).length;
@@ -55,7 +56,7 @@ test('events name the user who made the change, live, on replay and in pages, in
     await live[Symbol.asyncDispose]();
     const ofChanges = shown.filter(([type]) => expected.some(([expectedType]) => expectedType === type));
     expect(ofChanges).toEqual(expected);
-    await using replay = await owner.events(SELECTION, { queueId, after });
+    await using replay = await owner.events(SELECTION, { queueId: later });
     expect((await replay.take(count)).map(named)).toEqual(shown);
     const page = `{ events(queueId: "${queueId}", after: ${after}) { events { ${SELECTION} } } }`;
     expect((await owner.query(page)).events.events.map(named)).toEqual(shown);
