@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../helpers/person.ts';
 import { createOrganization } from '../helpers/server.ts';
+import { startOnDatabaseOfRun } from '../helpers/service.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 /** Returns the visibility policies of a user, by topic name. */
@@ -79,14 +80,16 @@ describe.concurrent('a message that mentions users', () => {
   });
 
   test('makes them follow the topic when it is delivered at a scheduled time', async () => {
-    const { owner, member } = await createOrganization();
+    let now = Date.now();
+    await using service = await startOnDatabaseOfRun({ now: () => new Date(now) });
+    const { owner, member } = await createOrganization({}, { on: service });
     const channel = await channelOf(owner, 'general', [owner, member]);
-    const deliver = Math.floor(Date.now() / 1000) + 5;
     await owner.ok('POST', '/scheduled_messages', {
       ...{ type: 'channel', to: channel, topic: 'Later', content: `@**${member.name}**` },
-      scheduled_delivery_timestamp: deliver,
+      scheduled_delivery_timestamp: Math.floor(now / 1000) + 600,
     });
     expect(await policiesOf(member)).toEqual({});
+    now += 601_000;
     await expect.poll(() => policiesOf(member)).toEqual({ Later: 3 });
   });
 });
