@@ -259,6 +259,7 @@ describe('the documents of the README', () => {
 
   test('show all unread counts, without a read for each reader', async () => {
     const { owner, member } = await createOrganization({}, { on: service });
+    await owner.ok('PATCH', '/settings', { automatically_follow_topics_where_mentioned: false });
     const channelId = await channelOf(owner, 'general', [owner, member]);
     await say(member, channelId, 'lunch', 'first');
     const executions = vi.spyOn(EventOperation.prototype, 'ownResultOf');
