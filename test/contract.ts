@@ -100,6 +100,7 @@ const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['AttachmentRemovedEvent.attachmentId', 'ChannelsDeletedEvent.channelIds'],
   ...['DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
   ...['NavigationViewRemovedEvent.navigationViewId', 'OrganizationDomainRemovedEvent.organizationDomainId'],
+  'PushDeviceRemovedEvent.pushDeviceId',
   ...['ReminderRemovedEvent.reminderId', 'SavedSnippetRemovedEvent.savedSnippetId'],
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',

@@ -55,8 +55,8 @@ describe('the schema', () => {
     });
     expect(without.map(({ name }) => name)).toEqual([
       ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'IdentityProvidersChangedEvent'],
-      ...['InvitationsChangedEvent', 'LinkedIdentitiesChangedEvent', 'SecondFactorChangedEvent'],
-      'ServiceRestartedEvent',
+      ...['InvitationsChangedEvent', 'LinkedIdentitiesChangedEvent', 'PushDeviceAddedEvent', 'PushDeviceUpdatedEvent'],
+      ...['SecondFactorChangedEvent', 'ServiceRestartedEvent'],
       'VideoCallTokenChangedEvent',
     ]);
   });

@@ -300,22 +300,24 @@ mutation('removePushDevice', {
   },
 });
 
-for (const { op, name, description } of [
-  { op: 'add', name: 'PushDeviceAddedEvent', description: 'The user registered an app.' },
-  { op: 'update', name: 'PushDeviceUpdatedEvent', description: 'The key or the token of an app changed.' },
-  { op: 'remove', name: 'PushDeviceRemovedEvent', description: 'An app was removed, or its API key has ended.' },
-]) {
-  eventType<{ device_id: number }>(
-    'device',
-    op,
-    name,
-    (t) => ({
-      pushDeviceId: t.id({
-        ...refersTo('PushDevice'),
-        description: 'Id of the app.',
-        resolve: ({ event }) => event.device_id,
-      }),
+eventType('device', 'add', 'PushDeviceAddedEvent', () => ({}), {
+  description: 'The user registered an app.',
+  outdates: ['pushDevices'],
+});
+eventType('device', 'update', 'PushDeviceUpdatedEvent', () => ({}), {
+  description: 'The key or the token of an app changed.',
+  outdates: ['pushDevices'],
+});
+eventType<{ device_id: number }>(
+  'device',
+  'remove',
+  'PushDeviceRemovedEvent',
+  (t) => ({
+    pushDeviceId: t.id({
+      ...refersTo('PushDevice'),
+      description: 'Id of the removed app.',
+      resolve: ({ event }) => event.device_id,
     }),
-    { description, outdates: ['pushDevices'] },
-  );
-}
+  }),
+  { description: 'An app was removed, or its API key has ended.', outdates: ['pushDevices'] },
+);
