@@ -11,10 +11,11 @@ interface UpdatePayload {
   readonly realm_id?: number;
 }
 
-/** Fields that are derived from other fields, for old clients. The audit log does not repeat them. */
+/** Fields that are derived from other fields or from identity providers. The audit log does not repeat them. */
 const DERIVED: ReadonlySet<string> = new Set([
   ...['rendered_description', 'mandatory_topics', 'allow_edit_history', 'wildcard_mention_policy'],
   ...['create_public_stream_policy', 'create_private_stream_policy', 'create_web_public_stream_policy'],
+  'authentication_methods',
 ]);
 
 /**
@@ -31,10 +32,12 @@ export const organizationUpdated = defineEvent(
     realm_id,
   }),
   {
-    audit: (id, data, before) => ({
-      ...{ action: 'organization_changed', objectType: 'organization', objectId: id },
-      changes: auditChanges(before, Object.fromEntries(Object.entries(data).filter(([name]) => !DERIVED.has(name)))),
-    }),
+    audit: (id, data, before) => {
+      const own = Object.entries(data).filter(([name]) => !DERIVED.has(name));
+      if (own.length === 0) return undefined;
+      const changes = auditChanges(before, Object.fromEntries(own));
+      return { action: 'organization_changed', objectType: 'organization', objectId: id, changes };
+    },
     render: ({ data }) => ({ type: 'realm', op: 'update_dict', data, property: 'default' }),
     facts: ({ realm_id, data }): { readonly known: ProjectedOrganization | null } => ({
       known: realm_id === undefined ? null : { id: realm_id, data },
