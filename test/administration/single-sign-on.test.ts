@@ -479,11 +479,11 @@ describe('a linked identity', () => {
     await new Browser(at).signIn(personAt({ email }, other), { at: other, slug: 'second' });
     expect(await unlink(person)).toMatchObject({ __typename: 'UnlinkIdentityPayload' });
     expect(await unlink(person, { issuer: other.issuer })).toMatchObject({ __typename: 'ConflictError' });
-    // A passkey signs in alone if its authenticator has verified the person.
+    // A passkey counts once the person has signed in with it alone: it may be stored where it can only be a second factor.
     const authenticator = new Authenticator(originOf(at.owner));
     const addPasskey = async () => {
       const { options } = await person.mutate('beginPasskey', {}, 'options');
-      const response = authenticator.create(options, { isVerified: false });
+      const response = authenticator.create(options);
       await person.mutate('addPasskey', { name: 'Phone', response }, '__typename');
     };
     await addPasskey();

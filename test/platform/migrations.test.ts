@@ -65,8 +65,8 @@ describe('migrating', () => {
     '20261130180000_stored_objects',
     '20261130180010_due_mail',
     '20261130190000_sessions_of_providers',
+    '20261130210000_passkeys_alone',
     '20261130210000_phones',
-    '20261130210000_verifying_passkeys',
     '20261201030000_organizations_by_visitors',
   ];
 

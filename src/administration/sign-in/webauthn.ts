@@ -157,10 +157,7 @@ async function verifying<T>(
 }
 
 /** A passkey that a browser created. */
-export type NewPasskey = Pick<
-  Passkey,
-  'credentialId' | 'publicKey' | 'counter' | 'transports' | 'isBackedUp' | 'isUserVerified'
->;
+export type NewPasskey = Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports' | 'isBackedUp'>;
 
 /**
  * Verifies the response of a browser that created a passkey.
@@ -181,7 +178,7 @@ export const verifyCreation = (
       ...{ requireUserVerification: false, supportedAlgorithmIDs: ALGORITHMS },
     });
     if (registrationInfo === undefined) return undefined;
-    const { credential, credentialBackedUp: isBackedUp, userVerified: isUserVerified } = registrationInfo;
+    const { credential, credentialBackedUp: isBackedUp } = registrationInfo;
     // The signed data contains the id as well, and only that one was verified.
     if (credential.id !== creation.id) throw new Error('Credential ID differs from the one in the authenticator data');
     const credentialId = new Uint8Array(Buffer.from(credential.id, 'base64url'));
@@ -194,7 +191,6 @@ export const verifyCreation = (
       counter: BigInt(credential.counter),
       transports,
       isBackedUp,
-      isUserVerified,
     };
   });
 
@@ -216,7 +212,7 @@ async function withoutAttestation({ id, rawId, type, response }: Creation) {
 }
 
 /** Values of a passkey after a use. The signature covers them. */
-export type PasskeyUse = Pick<Passkey, 'counter' | 'isBackedUp' | 'isUserVerified'>;
+export type PasskeyUse = Pick<Passkey, 'counter' | 'isBackedUp' | 'signsInAlone'>;
 
 /**
  * Verifies the response of a browser that used a passkey.
@@ -254,6 +250,6 @@ export const verifyAssertion = (
       requireUserVerification: isAlone,
     });
     if (!verified) throw new Error('Wrong signature');
-    const { newCounter, credentialBackedUp: isBackedUp, userVerified } = authenticationInfo;
-    return { counter: BigInt(newCounter), isBackedUp, isUserVerified: passkey.isUserVerified || userVerified };
+    const { newCounter, credentialBackedUp: isBackedUp } = authenticationInfo;
+    return { counter: BigInt(newCounter), isBackedUp, signsInAlone: passkey.signsInAlone || isAlone };
   });

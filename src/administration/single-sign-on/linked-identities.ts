@@ -58,8 +58,8 @@ async function identitiesOf(
  * @returns The user.
  * @throws UnauthorizedPrincipalError for another user, unless the viewer is an administrator, and an owner if the user is one.
  * @throws NotFoundError if there is no such user, or the user has no identity of the issuer.
- * @throws ConflictError if the viewer has no other way to sign in: no password, no other identity, and no passkey whose
- *   authenticator verifies the person, which signs in alone.
+ * @throws ConflictError if the viewer has no other way to sign in: no password, no other identity, and no passkey with which they
+ *   have signed in alone.
  * @throws PasswordRequiredError and the other errors of `requireProof`.
  * @throws UnauthorizedError, InvalidApiKeyError if the viewer's session or key has ended in the meantime.
  */
@@ -96,9 +96,9 @@ export async function unlinkIdentity(
   });
 }
 
-/** Returns whether a user has a passkey with which they can sign in without a password. */
+/** Returns whether a user has a passkey with which they have signed in alone. Other passkeys may only be second factors. */
 const hasPasskeyAlone = async (tx: Tx, { organizationId, id: userId }: User): Promise<boolean> =>
-  (await tx.passkey.count({ where: { organizationId, userId, isUserVerified: true } })) > 0;
+  (await tx.passkey.count({ where: { organizationId, userId, signsInAlone: true } })) > 0;
 
 /** Finds a person whose identities the viewer can unlink. @throws NotFoundError, UnauthorizedPrincipalError */
 async function accessPerson(tx: Tx, ctx: Ctx, userId: number): Promise<User> {

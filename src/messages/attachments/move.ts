@@ -27,7 +27,7 @@ import {
 } from './objects.ts';
 import { lockAttachments } from './queries.ts';
 
-/** Where the content of files is stored: in the bucket or in the database. */
+/** Names of the stores of file content: the bucket and the database. */
 export type FileStore = 's3' | 'database';
 
 /** The result of `moveFiles`. */
