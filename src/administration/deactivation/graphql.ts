@@ -6,24 +6,16 @@ import { errorType } from '../../api/graphql/schema/errors.ts';
 import { mutation } from '../../api/graphql/schema/mutation.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import { User } from '../../people/graphql.ts';
-import { isOwner } from '../../platform/roles.ts';
-import { administersBot } from '../bot-administrators.ts';
 import { CannotDeactivateLastUserError } from './errors.ts';
-import { countOwners, deactivateUser, deactivateViewer, objectionTo, reactivateUser } from './service.ts';
+import { countOwners, deactivateUser, deactivateViewer, mayDeactivate, reactivateUser } from './service.ts';
 
 const owners = perOperation((ctx) => countOwners(signedIn(ctx)));
 
 builder.prismaObjectField(User, 'viewerCanDeactivate', (t) =>
   t.boolean({
     description: 'Whether the viewer can deactivate the user. False if the user is not active.',
-    select: { id: true, isActive: true, isSystem: true, role: true, botType: true, botOwnerId: true },
-    resolve: async (user, _args, ctx) => {
-      const { viewer } = signedIn(ctx);
-      if (user.isSystem) return false;
-      if (user.botType !== null) return user.isActive && administersBot(viewer, user);
-      const otherOwners = isOwner(user.role) ? (await owners(ctx)) - 1 : 0;
-      return objectionTo(viewer, user, otherOwners) === undefined;
-    },
+    select: { isActive: true, isSystem: true, role: true, botType: true, botOwnerId: true },
+    resolve: (user, _args, ctx) => mayDeactivate(signedIn(ctx).viewer, user, () => owners(ctx)),
   }),
 );
 

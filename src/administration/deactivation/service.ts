@@ -17,6 +17,7 @@ import { isRowId } from '../../platform/ids.ts';
 import { eraseMail } from '../../platform/mail/outbox.ts';
 import { ADMINISTRATOR, isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
+import { administersBot } from '../bot-administrators.ts';
 import { giveBotTo, requireMayReactivateBot, requireRoomForBot } from '../bot-owners.ts';
 import { requireUniqueName } from '../new-user.ts';
 import { requireFreeSeat } from '../organization-limits.ts';
@@ -112,11 +113,27 @@ async function requireDeactivatable(tx: Tx, { organizationId, viewer }: Ctx, use
 }
 
 /**
+ * Returns whether the viewer can deactivate a person or bot.
+ *
+ * @param owners Counts the active owners of the organization. Called only for an active owner.
+ */
+export async function mayDeactivate(
+  viewer: Ctx['viewer'],
+  user: Pick<User, 'isActive' | 'isSystem' | 'role' | 'botType' | 'botOwnerId'>,
+  owners: () => Promise<number>,
+): Promise<boolean> {
+  if (user.isSystem || !user.isActive) return false;
+  if (user.botType !== null) return administersBot(viewer, user);
+  const otherOwners = isOwner(user.role) ? (await owners()) - 1 : 0;
+  return objectionTo(viewer, user, otherOwners) === undefined;
+}
+
+/**
  * Returns the error if the viewer cannot deactivate a person, otherwise undefined.
  *
  * @param otherOwners Number of other active owners. Used only if the person is an owner.
  */
-export function objectionTo(
+function objectionTo(
   viewer: Pick<Ctx['viewer'], 'role'>,
   user: Pick<User, 'isActive' | 'role'>,
   otherOwners: number,

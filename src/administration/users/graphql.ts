@@ -9,11 +9,10 @@ import { UserRole } from '../../api/graphql/schema/user-role.ts';
 import { ProfileValueInput, toEntries, User, UserSettings, UserSettingsInput } from '../../people/graphql.ts';
 import { listUsers } from '../../people/users.ts';
 import { RateLimitHitError } from '../../platform/errors.ts';
-import { isAdministrator } from '../../platform/roles.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
 import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
 import { FORMER_INPUTS } from './former-inputs.ts';
-import { createUser, updateUser } from './service.ts';
+import { createUser, mayUpdateUser, updateUser } from './service.ts';
 import { updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
 
@@ -23,7 +22,7 @@ builder.prismaObjectField(User, 'viewerCanEdit', (t) =>
       "Whether the viewer can change the user's name, role and profile with `updateUser`. Only owners can give or " +
       'remove the owner role.',
     select: { isSystem: true },
-    resolve: ({ isSystem }, _args, ctx) => !isSystem && isAdministrator(signedIn(ctx).viewer.role),
+    resolve: (user, _args, ctx) => mayUpdateUser(signedIn(ctx), user),
   }),
 );
 

@@ -141,6 +141,10 @@ export interface UserEdit {
   readonly profileData?: readonly ValueEntry[];
 }
 
+/** Returns whether the viewer can update a user with `updateUser`. The role and address of an owner need an owner. */
+export const mayUpdateUser = (ctx: Ctx, { isSystem }: Pick<User, 'isSystem'>): boolean =>
+  !isSystem && administersOrganization(ctx);
+
 /**
  * Updates a user's name, role, email address and profile data. No event is sent for values that do not change.
  *
