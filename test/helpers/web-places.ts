@@ -130,6 +130,13 @@ async function sidebar(page: Page): Promise<Locator> {
   return sidebarOf(page);
 }
 
+/** Shows the secret of a new authenticator app, which the server returns after the first form. */
+const authenticatorApp: Show = async (page) => {
+  const shown = await opening('Add an authenticator app', 'Continue')(page);
+  await shown.getByRole('form', { name: 'Confirm the authenticator app' }).waitFor();
+  return shown;
+};
+
 const composer = (page: Page): Locator => page.getByRole('form', { name: 'Write a message' });
 const writes = (text: string) => (page: Page) =>
   composer(page)
@@ -335,7 +342,7 @@ const OPENED = {
   'revocation of an API key': ['API keys', opening('Revoke Backup')],
   'replacement of the API key': ['API keys', opening('Replace the default key')],
   'new authenticator app': ['account', opening('Add an authenticator app')],
-  'authenticator app': ['account', opening('Add an authenticator app', 'Continue')],
+  'authenticator app': ['account', authenticatorApp],
   'setting with another value': ['organization settings', otherValue],
   'holders of a permission': ['organization permissions', holders],
   'search for a setting': ['organization permissions', noSetting],

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { faultsInBothColors } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { type Chatter, demoChat, message, newName, sidebarOf, write } from '../helpers/web.ts';
 import { DIALOGS, fillPlaces, show, VIEWS } from '../helpers/web-places.ts';
@@ -8,29 +9,38 @@ const [WIDTH, HEIGHT] = [390, 844];
 /** Smallest accepted width and height of a touch target, in pixels. */
 const TOUCH = 40;
 
-describe.runIf(hasChromium)(`the chat on a narrow screen${CHROMIUM_NOTE}`, { timeout: 120_000 }, () => {
+describe.runIf(hasChromium)(`the chat on a narrow screen${CHROMIUM_NOTE}`, { timeout: 240_000 }, () => {
   const chat = demoChat((one) => fillPlaces({ person: one.person('owner') }, one.person('moderator')));
 
   const enter = (): Promise<Chatter> =>
     chat.enter('owner', { viewport: { width: WIDTH, height: HEIGHT }, hasTouch: true });
 
-  test('every view fits without horizontal scrolling, and its touch targets are large enough', async () => {
+  test('every view fits without horizontal scrolling, its touch targets are large enough, and it has no serious fault', async () => {
     await using iris = await enter();
     const faults: Record<string, readonly string[]> = {};
     for (const name of VIEWS) {
       await show(iris, name);
-      faults[name] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page))];
+      faults[name] = [
+        ...(await wideIn(iris.page)),
+        ...(await smallIn(iris.page)),
+        ...(await faultsInBothColors(iris.page)),
+      ];
     }
     expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
     expect(iris.problems).toEqual([]);
   });
 
-  test('every dialog fits without horizontal scrolling, and its touch targets are large enough', async () => {
+  test('every dialog fits without horizontal scrolling, its touch targets are large enough, and it has no serious fault', async () => {
     await using iris = await enter();
     const faults: Record<string, readonly string[]> = {};
     for (const name of DIALOGS) {
       await show(iris, name);
-      faults[name] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page, await aboveAll(iris.page)))];
+      const top = await aboveAll(iris.page);
+      faults[name] = [
+        ...(await wideIn(iris.page)),
+        ...(await smallIn(iris.page, top)),
+        ...(await faultsInBothColors(iris.page)),
+      ];
     }
     expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
     expect(iris.problems).toEqual([]);
