@@ -6,6 +6,14 @@ import { onTestFinished } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+/**
+ * Environment with the folder of compiled modules, which all processes of a run share. Without it, a command compiles all modules
+ * of the service, which takes most of its time.
+ */
+export const COMPILED: Readonly<Record<string, string | undefined>> = {
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+};
+
 interface Ended {
   readonly code: number;
   readonly said: string;
@@ -19,7 +27,8 @@ export function testFolder(): string {
 }
 
 /**
- * Runs a program of the operator until it ends, by default in a new working directory, with only the given environment.
+ * Runs a program of the operator until it ends, by default in a new working directory, with only the given environment and
+ * the folder of compiled modules.
  *
  * @param args Path of the program in `src`, and its arguments.
  */
@@ -31,7 +40,7 @@ export function runProgram(
   const [script = '', ...rest] = args;
   const command = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', script), ...rest];
   return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd, env, timeout: 150_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, command, { cwd, env: { ...COMPILED, ...env }, timeout: 150_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), said: `${stdout}${stderr}`.trim() });
     });
   });

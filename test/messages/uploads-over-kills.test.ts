@@ -7,7 +7,7 @@ import type { Person } from '../helpers/person.ts';
 import { download } from '../helpers/pictures.ts';
 import { createOrganization, startServer } from '../helpers/server.ts';
 
-const KILLS = 4;
+const KILLS = 2;
 const MIB = 1024 * 1024;
 const residentMib = (pid: number | undefined): number =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

@@ -25,7 +25,7 @@ import { createDatabase } from '../helpers/database.ts';
 import { Person } from '../helpers/person.ts';
 import { download, PNG } from '../helpers/pictures.ts';
 import { ServerProcess } from '../helpers/process.ts';
-import { runProgram } from '../helpers/program.ts';
+import { COMPILED, runProgram } from '../helpers/program.ts';
 import { createOrganization } from '../helpers/server.ts';
 
 // Tests the commands that move an organization between databases. `npm run test:faults -- --only=cells` kills them under load.
@@ -577,7 +577,7 @@ async function hold({ url }: Cell, organizationId: number) {
 async function killedAt(phase: RegExp, from: Cell, { organization }: Made, to: Cell): Promise<void> {
   const args = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src/cli.ts'), 'org', 'move'];
   const child: ChildProcess = spawn(process.execPath, [...args, organization.subdomain, '--to', to.url], {
-    env: { ...from.env },
+    env: { ...COMPILED, ...from.env },
     cwd: ROOT,
   });
   onTestFinished(() => void child.kill('SIGKILL'));
