@@ -8,7 +8,7 @@ import { type Mailbox, mailsTo, openMailbox } from '../helpers/mailbox.ts';
 import type { Person } from '../helpers/person.ts';
 import { createOrganization } from '../helpers/server.ts';
 import { startOnDatabaseOfRun } from '../helpers/service.ts';
-import { channelOf, say } from '../helpers/talk.ts';
+import { channelOf, copyMessage, say } from '../helpers/talk.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -195,6 +195,14 @@ describe('a digest', () => {
     expect(mail?.text).toMatch(/^#works › followed/m);
     expect(mail?.text.indexOf('followed')).toBeLessThan(mail?.text.indexOf('› f:') ?? 0);
     expect(mail?.text).toContain('… and new messages in 2 more topics.');
+  });
+
+  test('says so if a channel has more messages than are read', async () => {
+    const { owner, member } = await absentOrganization();
+    const channel = await oldChannel(owner, 'busy', [owner, member]);
+    await copyMessage(service, await say(owner, channel, 'launch'), 250);
+    await queue(owner);
+    expect((await sent(member))[0]?.text).toContain('#busy › launch: 200 or more messages by owner');
   });
 
   test('is dated and sent at eight in the time zone of its recipient', async () => {

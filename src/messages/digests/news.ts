@@ -15,8 +15,12 @@ const MAX_TOPICS = 5;
 const MAX_MESSAGES = 2;
 /** Number of new channels that a digest shows. Further ones are counted. */
 const MAX_CHANNELS = 10;
-/** Number of messages of each channel that are read: the newest ones of the period. */
+/**
+ * Number of messages that are read of each channel, and of all channels: the newest ones of the period. They bound the duration
+ * of the statement, which is some 50 µs per message.
+ */
 const MAX_READ = 200;
+const MAX_READ_OF_ALL = 2_000;
 /** Number of messages that are counted in each direct conversation. */
 const MAX_COUNTED = 100;
 
@@ -104,8 +108,9 @@ function readTopics(db: SqlClient, asked: NewsFor, low: number): Promise<TopicRo
         SELECT m.id, m.channel_id, m.sent_channel_id, m.conversation_id, m.topic, m.sender_id, m.read_by_sender, m.sent_at
         FROM message m WHERE m.realm_id = ${organization.id} AND m.channel_id = own.channel_id AND m.id >= ${low}
         ORDER BY m.id DESC LIMIT ${MAX_READ}) AS m
+      ORDER BY m.id DESC LIMIT ${MAX_READ_OF_ALL}
     )
-    SELECT count(*)::int AS count, bool_or(m.is_cut) AS "isCut", array_agg(m.sender_id ORDER BY m.id) AS "senderIds",
+    SELECT count(*)::int AS count, bool_or(m.is_cut) OR (SELECT count(*) FROM recent) >= ${MAX_READ_OF_ALL} AS "isCut", array_agg(m.sender_id ORDER BY m.id) AS "senderIds",
       (array_agg(m.id ORDER BY m.id))[1:${Prisma.raw(String(MAX_MESSAGES))}] AS "firstIds",
       (count(*) OVER ())::int AS "topicCount", (sum(count(*)) OVER ())::int AS "messageCount"
     FROM recent m CROSS JOIN LATERAL (SELECT m.is_muted) AS s
