@@ -113,6 +113,7 @@ export const ORGANIZATION_SETTINGS = {
   signup_announcements_stream_id: channel('Channel in which new users are announced'),
   service_update_announcements_stream_id: withoutEffect(
     channel('Channel in which changes of the service are announced'),
+    'the service sends no announcements of its changes',
   ),
   message_edit_history_visibility_policy: oneOf(
     EDIT_HISTORY_VISIBILITY,
@@ -168,14 +169,13 @@ export const ORGANIZATION_SETTINGS = {
     'G',
     'J',
   ]),
-  digest_emails_enabled: withoutEffect(
-    flag(false, 'Whether users get digest emails of the messages sent while they were away'),
+  digest_emails_enabled: flag(
+    false,
+    'Whether users who have not been active for five days get a weekly email of the messages that they have missed',
   ),
-  digest_weekday: withoutEffect(
-    setting(z.int().min(0).max(6), 1, 'Day of the week on which digest emails are sent', {
-      choices: WEEKDAY,
-    }),
-  ),
+  digest_weekday: setting(z.int().min(0).max(6), 1, 'Day of the week on which digest emails are sent', {
+    choices: WEEKDAY,
+  }),
   send_welcome_emails: flag(true, 'Whether people who join get an email with the address of the organization'),
   send_channel_events_messages: flag(
     false,
@@ -202,9 +202,13 @@ export const ORGANIZATION_SETTINGS = {
     false,
     'Whether push notifications of apps that have registered no key are sent without texts and names',
   ),
-  owner_full_content_access: withoutEffect(flag(false, 'Whether owners can read all messages')),
+  owner_full_content_access: withoutEffect(
+    flag(false, 'Whether owners can read all messages'),
+    'no role can read messages of conversations in which it does not participate',
+  ),
   want_advertise_in_communities_directory: withoutEffect(
     flag(false, 'Whether the organization can be listed in a directory of communities'),
+    'the service has no directory of communities',
   ),
   upload_quota_mib: setting(
     z.int().positive().nullable(),
@@ -263,8 +267,8 @@ export function organizationSetting<K extends OrganizationSettingName>(
 interface OrganizationGroupRule extends GroupRule {
   /** Name of the role group that holds the permission in a new organization. */
   readonly initial: SystemGroupName;
-  /** True for a permission that no code checks yet: stored for clients that send it over REST. */
-  readonly hasNoEffect?: true;
+  /** Reason why no code checks the permission. It is stored for clients that send it over REST. */
+  readonly hasNoEffect?: string;
 }
 
 /**
@@ -296,19 +300,25 @@ export const ORGANIZATION_GROUP_SETTINGS = {
     ...rule('role:owners', 'N'),
     only: ['role:moderators', 'role:administrators', 'role:owners', 'role:nobody'],
   },
-  can_create_write_only_bots_group: { ...rule('role:members', 'N'), hasNoEffect: true },
+  can_create_write_only_bots_group: {
+    ...rule('role:members', 'N'),
+    hasNoEffect: 'all bots can read messages',
+  },
   can_delete_any_message_group: rule('role:administrators', 'N'),
   can_delete_own_message_group: rule('role:everyone', 'N E'),
   can_invite_users_group: rule('role:members', 'N'),
   can_manage_all_groups: rule('role:owners', ''),
-  can_manage_billing_group: { ...rule('role:administrators', ''), hasNoEffect: true },
+  can_manage_billing_group: { ...rule('role:administrators', ''), hasNoEffect: 'the service has no billing' },
   can_mention_many_users_group: rule('role:administrators', 'N E'),
   can_move_messages_between_channels_group: rule('role:members', 'N'),
   can_move_messages_between_topics_group: rule('role:everyone', 'N E'),
   can_resolve_topics_group: rule('role:everyone', 'N E'),
   can_set_delete_message_policy_group: rule('role:moderators', 'N'),
   can_set_topics_policy_group: rule('role:members', 'N E'),
-  can_summarize_topics_group: { ...rule('role:everyone', 'N E'), hasNoEffect: true },
+  can_summarize_topics_group: {
+    ...rule('role:everyone', 'N E'),
+    hasNoEffect: 'the service makes no summaries',
+  },
   create_multiuse_invite_group: rule('role:administrators', 'N'),
   direct_message_initiator_group: rule('role:everyone', 'N E'),
   direct_message_permission_group: rule('role:everyone', 'N E'),

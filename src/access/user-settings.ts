@@ -244,10 +244,14 @@ export const USER_SETTINGS = {
     'Whether desktop notifications of direct messages contain the text of the messages',
   ),
   wildcard_mentions_notify: on(`Whether wildcard mentions notify like mentions of the user${UNLESS_SUBSCRIPTION}`),
-  enable_digest_emails: withoutEffect(
-    on('Whether the user gets digest emails of the messages sent while they were away'),
+  enable_digest_emails: on(
+    'Whether the user gets a weekly email of missed messages after five days without activity, if the organization sends ' +
+      'such emails',
   ),
-  enable_marketing_emails: withoutEffect(on('Whether the user gets emails with announcements of the service')),
+  enable_marketing_emails: withoutEffect(
+    on('Whether the user gets emails with announcements of the service'),
+    'the service sends no such emails',
+  ),
   enable_login_emails: on('Whether the user gets an email after a sign-in from a new device'),
   enable_followed_topic_desktop_notifications: on('Whether messages in followed topics cause desktop notifications'),
   enable_followed_topic_email_notifications: on(
@@ -305,7 +309,10 @@ export const USER_SETTINGS = {
   send_private_typing_notifications: on('Whether other users are notified when the user types a direct message'),
   send_stream_typing_notifications: on('Whether other users are notified when the user types a message to a channel'),
   send_read_receipts: on('Whether other users can see which messages the user has read'),
-  allow_private_data_export: withoutEffect(off("Whether administrators can export the user's private data")),
+  allow_private_data_export: withoutEffect(
+    off("Whether administrators can export the user's private data"),
+    'the service has no exports for administrators',
+  ),
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type UserSettingName = keyof typeof USER_SETTINGS;

@@ -10,7 +10,7 @@ import { auditChanges } from '../events/audit.ts';
 import type { Emit } from '../events/log.ts';
 import type { User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
-import { eraseMissedMail } from '../platform/mail/outbox.ts';
+import { eraseUnsentMail, type UnsubscribableKind } from '../platform/mail/outbox.ts';
 import { type SettingValue, storedAfter } from '../platform/setting.ts';
 import { emailVisibilityChanged, userSettingUpdated, userTimeZoneChanged } from './events.ts';
 import { presenceSwitched } from './presence/service.ts';
@@ -58,14 +58,14 @@ export async function writeSettings(
 type Effect = (tx: Tx, emit: Emit, change: { before: User; after: User; now: Date }) => Promise<void>;
 
 /**
- * Deletes the user's queued emails about missed messages when a setting that causes such emails is turned off. Emails that
- * another setting caused are deleted too, but few are queued: most are sent within seconds. Notifications that are not in an
- * email yet stay, and are checked again before they are sent.
+ * Deletes the user's queued emails of a kind when a setting that causes such emails is turned off. Emails about missed messages
+ * that another setting caused are deleted too, but few are queued: most are sent within seconds. Notifications that are not in
+ * an email yet stay, and are checked again before they are sent.
  */
 const eraseQueuedEmails =
-  (name: UserSettingName): Effect =>
+  (name: UserSettingName, kind: UnsubscribableKind = 'missed'): Effect =>
   async (tx, _emit, { after }) => {
-    if (userSetting(after, name) === false) await eraseMissedMail(tx, after);
+    if (userSetting(after, name) === false) await eraseUnsentMail(tx, kind, after);
   };
 
 /** Effects of changed settings beyond the setting itself, by setting name. */
@@ -89,4 +89,5 @@ const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
   enable_offline_email_notifications: eraseQueuedEmails('enable_offline_email_notifications'),
   enable_followed_topic_email_notifications: eraseQueuedEmails('enable_followed_topic_email_notifications'),
   enable_stream_email_notifications: eraseQueuedEmails('enable_stream_email_notifications'),
+  enable_digest_emails: eraseQueuedEmails('enable_digest_emails', 'digest'),
 };

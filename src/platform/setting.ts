@@ -49,8 +49,11 @@ export interface Setting<T> {
   readonly names?: 'Channel';
   /** Closed set to which the values belong. The setting can exclude some values of the set. */
   readonly choices?: ClosedSet;
-  /** True if nothing reads the setting yet: it is stored for clients that send it over REST, and is not in GraphQL. */
-  readonly hasNoEffect?: true;
+  /**
+   * Reason why nothing reads the setting: "the service has no …". It is stored for clients that send it over REST, and is not in
+   * GraphQL. Absent if the setting has an effect.
+   */
+  readonly hasNoEffect?: string;
   /** Description for the documentation, with unit and bounds, without a full stop. */
   readonly meaning: string;
 }
@@ -102,14 +105,14 @@ export const days = (initial: number, meaning: string): Setting<number> & { read
   unlimited: -1,
 });
 
-/** Returns a copy of a setting, marked as one that is stored but that no code reads yet. */
-export const withoutEffect = <S extends Setting<unknown>>(stored: S): S & { readonly hasNoEffect: true } => ({
-  ...stored,
-  hasNoEffect: true,
-});
+/** Returns a copy of a setting, marked as one that is stored but that no code reads. @param reason "the service has no …". */
+export const withoutEffect = <S extends Setting<unknown>>(
+  stored: S,
+  reason: string,
+): S & { readonly hasNoEffect: string } => ({ ...stored, hasNoEffect: reason });
 
-/** Note in the documentation of a setting or permission that has no effect yet, because no code reads it. */
-export const NO_EFFECT = 'stored, but has no effect yet';
+/** Returns the note in the documentation of a setting or permission without effect. */
+export const noEffect = (reason: string): string => `stored, but has no effect: ${reason}`;
 
 /** All settings of users, or all settings of organizations, by their names over REST. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
@@ -117,7 +120,7 @@ export type Settings = Readonly<Record<string, Setting<unknown>>>;
 /** Returns the settings or permissions that are not marked with `hasNoEffect`. */
 export const withEffect = <T extends Readonly<Record<string, object>>>(all: T): T =>
   Object.fromEntries(
-    Object.entries(all).filter(([, one]) => !('hasNoEffect' in one && one.hasNoEffect === true)),
+    Object.entries(all).filter(([, one]) => !('hasNoEffect' in one && one.hasNoEffect !== undefined)),
   ) as unknown as T;
 
 /** Returns the settings with these REST names. */

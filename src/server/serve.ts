@@ -54,6 +54,7 @@ export async function serve(
     deciding,
     pushing,
     missedMail,
+    digesting,
     previewing,
     auditing,
   }: Omit<Running, 'sweeping' | 'endUpkeep' | 'migrated' | 'close'>,
@@ -91,6 +92,7 @@ export async function serve(
   deciding.start();
   pushing.start();
   missedMail.start();
+  digesting.start();
   previewing.start();
   auditing.start();
   indexing.start();
@@ -116,6 +118,7 @@ export async function serve(
         deciding.stop(),
         pushing.stop(),
         missedMail.stop(),
+        digesting.stop(),
         previewing.stop(),
       ]);
       await sockets.close();

@@ -13,6 +13,8 @@ import { QueueRegistry } from '../events/queue-registry.ts';
 import { startSweeping } from '../events/retention.ts';
 import { attachmentWorker } from '../messages/attachments/worker.ts';
 import { notifySubscribed, postChannelNotices } from '../messages/channel-notices.ts';
+import { currentDigest } from '../messages/digests/digest.ts';
+import { digestWorker } from '../messages/digests/rounds.ts';
 import { readToTheEnd, readWhatIsLeft } from '../messages/flags/channel-marks.ts';
 import { countWorker } from '../messages/flags/count-worker.ts';
 import { removeUnreadableStars } from '../messages/flags/unreadable-stars.ts';
@@ -63,6 +65,8 @@ export interface Running {
   readonly deciding: PeriodicWorker;
   /** Worker that writes emails about missed messages. It must be started. */
   readonly missedMail: PeriodicWorker;
+  /** Worker that queues digest emails. It must be started. */
+  readonly digesting: PeriodicWorker;
   /** Worker that sends push notifications. It must be started. */
   readonly pushing: PushWorker;
   /** Worker that reads linked web pages. It must be started. */
@@ -168,7 +172,9 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     },
   };
   const deliveries = new DeliveryWorker(app);
-  const mail = new MailWorker(base, (claimed) => currentMissedMail(app, claimed));
+  const mail = new MailWorker(base, (claimed) =>
+    claimed.digestSince === null ? currentMissedMail(app, claimed) : currentDigest(app, claimed),
+  );
   const counting = countWorker(base);
   const indexing = indexWorker(base);
   const retention = new RetentionWorker(app);
@@ -176,6 +182,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   const auditing = auditLogWorker(base);
   const pushing = new PushWorker(app);
   const missedMail = emailWorker(app);
+  const digesting = digestWorker(app);
   const deciding = decisionWorker(app, () => void pushing.deliverDue());
   const previewing = new LinkPreviewWorker(app);
   const resealing = resealWorker(app);
@@ -204,6 +211,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
     deciding,
     pushing,
     missedMail,
+    digesting,
     previewing,
     auditing,
     sweeping,
@@ -221,6 +229,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
         deciding.stop(),
         pushing.stop(),
         missedMail.stop(),
+        digesting.stop(),
         previewing.stop(),
         auditing.stop(),
         resealing.stop(),

@@ -112,6 +112,7 @@ export async function startInProcess({
     deciding,
     pushing,
     missedMail,
+    digesting,
     previewing,
     sweeping,
     endUpkeep,
@@ -130,9 +131,19 @@ export async function startInProcess({
   // Background workers would add queries of their own.
   const stopWorkers = () =>
     Promise.all([
-      ...[deliveries, mail, counting, indexing, retention, deciding, pushing, missedMail, previewing, sweeping].map(
-        (worker) => worker.stop(),
-      ),
+      ...[
+        deliveries,
+        mail,
+        counting,
+        indexing,
+        retention,
+        deciding,
+        pushing,
+        missedMail,
+        digesting,
+        previewing,
+        sweeping,
+      ].map((worker) => worker.stop()),
       endUpkeep(),
     ]);
   return {

@@ -26,6 +26,20 @@ export interface Mailbox extends AsyncDisposable {
   answer: MailRefusal;
 }
 
+/** Returns the head, with unfolded lines, and the decoded text of the emails to an address, in order. */
+export const mailsTo = ({ mails }: Mailbox, address: string): { readonly head: string; readonly text: string }[] =>
+  mails
+    .filter(({ to }) => to.includes(address))
+    .map(({ raw }) => {
+      const [head = '', body = ''] = raw.split(/\r\n\r\n(.*)/s);
+      const isQuoted = /quoted-printable/i.test(head);
+      const bytes = body
+        .replace(/=\r\n/g, '')
+        .replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+      const text = isQuoted ? Buffer.from(bytes, 'latin1').toString() : body;
+      return { head: head.replace(/\r\n[ \t]+/g, ' '), text: text.replaceAll('\r\n', '\n') };
+    });
+
 /** Starts a mail server on a free port. */
 export async function openMailbox(): Promise<Mailbox> {
   const mails: ReceivedMail[] = [];

@@ -36,6 +36,7 @@ export const ROUTING_EXCEPTIONS: Readonly<Record<string, keyof typeof REASONS>> 
   'SELECT t.realm_id AS id FROM message_tally t': 'loop',
   'SELECT p.realm_id AS id FROM search_progress p': 'loop',
   'SELECT r.id FROM realm r WHERE': 'loop',
+  'SELECT r.id FROM realm r LEFT JOIN digest_progress p': 'loop',
   'DELETE FROM link_preview_progress p WHERE': 'loop',
   'DELETE FROM link_preview_job j WHERE j.next_attempt_at <=': 'loop',
   'SELECT j.realm_id, j.message_id FROM link_preview_job j': 'loop',

@@ -9,7 +9,7 @@ import { pushMessages } from '../../src/platform/metrics.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { send } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
-import { type Mailbox, openMailbox } from '../helpers/mailbox.ts';
+import { type Mailbox, mailsTo, openMailbox } from '../helpers/mailbox.ts';
 import type { Person } from '../helpers/person.ts';
 import { newDeviceKeys, type PushService, REGISTER, startPushService } from '../helpers/push-service.ts';
 import { createOrganization } from '../helpers/server.ts';
@@ -361,17 +361,7 @@ describe('emails about missed messages', () => {
     ahead += after;
     await writeDueEmails(service.app);
     await service.mail.sendDue();
-    return mailbox.mails
-      .filter(({ to }) => to.includes(person.email))
-      .map(({ raw }) => {
-        const [head = '', body = ''] = raw.split(/\r\n\r\n(.*)/s);
-        const isQuoted = /quoted-printable/i.test(head);
-        const bytes = body
-          .replace(/=\r\n/g, '')
-          .replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-        const text = isQuoted ? Buffer.from(bytes, 'latin1').toString() : body;
-        return { head: head.replace(/\r\n[ \t]+/g, ' '), text: text.replaceAll('\r\n', '\n') };
-      });
+    return mailsTo(mailbox, person.email);
   };
 
   test('contain the messages of one conversation that came within the time of collection', async () => {

@@ -68,6 +68,7 @@ describe('migrating', () => {
     '20261130210000_passkeys_alone',
     '20261130210000_phones',
     '20261201030000_organizations_by_visitors',
+    '20261201040000_digests',
   ];
 
   test('adds checks to existing tables without reading their rows', () => {

@@ -312,6 +312,7 @@ async function fill({ organization, owner, member, guest, names }: Scene, client
           notified AS (INSERT INTO notification (realm_id, user_id, message_id, transport, reason, created_at)
                        VALUES (${organization.id}, ${owner.id}, ${messageId}, 'push', 'direct', now()) ON CONFLICT DO NOTHING),
           progress AS (INSERT INTO notification_progress (realm_id) VALUES (${organization.id}) ON CONFLICT DO NOTHING),
+          digests AS (INSERT INTO digest_progress (realm_id, day, since_day) VALUES (${organization.id}, '2026-01-08', '2026-01-01')),
           factor AS (INSERT INTO second_factor (realm_id, user_id, sealed_secret, created_at) VALUES (${organization.id}, ${owner.id}, 'x', now())),
           recovery AS (INSERT INTO recovery_code (realm_id, user_id, hash) VALUES (${organization.id}, ${owner.id}, 'x')),
           pass AS (INSERT INTO passkey (realm_id, user_id, credential_id, name, public_key, counter, transports, backed_up, created_at)

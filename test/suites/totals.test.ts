@@ -421,6 +421,7 @@ const TABLES: Readonly<Record<string, Bound>> = {
   push_key: { key: [] },
   notification: { removedAfter: 'created_at' },
   notification_progress: { key: [] },
+  digest_progress: { key: [] },
   // One identity of each issuer. An issuer is that of one of at most 20 providers at the time of the first sign-in.
   linked_identity: { key: ['user_id', 'issuer'] },
   attachment_link: { key: ['attachment_id', 'message_id'] },

@@ -34,8 +34,8 @@ export const ACTION_MEANINGS: Readonly<Record<AuditAction, string>> = {
   user_renamed: 'The user was renamed by another user.',
   user_role_changed: 'The role of the user was changed.',
   user_rights_changed:
-    'The operator granted or revoked a right of the user. `changes` names it: `can_create_users`, ' +
-    '`can_change_user_emails` or `can_forge_sender`.',
+    'The operator granted or revoked a right of the user. `changes` names it: `can_create_users` or ' +
+    '`can_change_user_emails`. Old entries can name `can_forge_sender`, which had no effect.',
   user_settings_changed: 'Settings of the user were changed by another user.',
   user_profile_changed: 'The profile or the status of the user was changed by another user.',
   user_avatar_changed: 'The avatar of the user was changed by another user.',

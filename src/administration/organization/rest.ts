@@ -13,7 +13,7 @@ import { file, type Param, text } from '../../api/rest/params.ts';
 import { permissionParams, settingParam } from '../../api/rest/setting-params.ts';
 import { iconUrl } from '../../people/icon-url.ts';
 import { phoneKindsOf } from '../../platform/push/phones.ts';
-import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
+import { noEffect, type Setting } from '../../platform/setting.ts';
 import { TOTAL_NAMES, wireNameOf } from '../../platform/totals.ts';
 import { browserMethods, externalMethods } from '../identity-providers.ts';
 import { CURRENT_PASSWORD, RELAXING } from '../sign-in/proof.ts';
@@ -99,9 +99,9 @@ const settingParams = Object.fromEntries(
 
 const permissionMeanings = Object.fromEntries(
   ORGANIZATION_GROUP_SETTING_NAMES.map((name) => {
-    const rule: { readonly hasNoEffect?: true } = ORGANIZATION_GROUP_SETTINGS[name];
+    const { hasNoEffect }: { readonly hasNoEffect?: string } = ORGANIZATION_GROUP_SETTINGS[name];
     const meaning = ORGANIZATION_PERMISSION_MEANINGS[name];
-    return [name, rule.hasNoEffect === true ? `${meaning.slice(0, -1)}; ${NO_EFFECT}.` : meaning];
+    return [name, hasNoEffect === undefined ? meaning : `${meaning.slice(0, -1)}; ${noEffect(hasNoEffect)}.`];
   }),
 ) as typeof ORGANIZATION_PERMISSION_MEANINGS;
 

@@ -52,6 +52,7 @@ export const organizationState: StateGroup = {
       ...publishedTotals(app.config),
       ...SERVER_PARAMETERS,
       server_emoji_data_url: emojiDataUrl(),
+      settings_send_digest_emails: app.config.smtpUrl !== undefined,
       ...organizationFields(app, organization, groups),
       realm_authentication_methods: authenticationMethods(await hasProvider(db, organization.id)),
     };
@@ -108,7 +109,6 @@ const SERVER_PARAMETERS = {
   server_thumbnail_formats: THUMBNAILS.map(({ name, maxWidth, maxHeight, animated }) => ({
     ...{ name, max_width: maxWidth, max_height: maxHeight, format: 'webp', animated },
   })),
-  settings_send_digest_emails: true,
   development_environment: false,
   service_plan_is_not_limited: true,
   upgrade_text_for_wide_organization_logo: '',

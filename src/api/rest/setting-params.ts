@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
+import { noEffect, type Setting } from '../../platform/setting.ts';
 import { json, type Param, text } from './params.ts';
 
 /**
@@ -28,7 +28,7 @@ const limit = z.union([z.int(), z.literal('unlimited')]);
 export function settingParam(setting: Setting<unknown>): Param<unknown, 'optional'> {
   const { type, initial, unlimited, meaning, names, hasNoEffect } = setting;
   const none = names === undefined ? undefined : '-1 for none';
-  const said = [meaning, none, valuesSaid(setting), hasNoEffect === true ? NO_EFFECT : undefined];
+  const said = [meaning, none, valuesSaid(setting), hasNoEffect === undefined ? undefined : noEffect(hasNoEffect)];
   const details = { description: `${said.filter((part) => part !== undefined).join('; ')}.` };
   if (unlimited !== undefined) return json(limit, { ...details, example: '"unlimited"' }).optional();
   return (typeof initial === 'string' ? text(type, details) : json(type, details)).optional();

@@ -4,6 +4,7 @@ import { sharedRows } from '../../platform/db/batched-reads.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { ValidationError } from '../../platform/errors.ts';
 import { messagesByIds } from '../channel-messages.ts';
+import { lowestIdSince } from '../ids-by-time.ts';
 import { MAX_PAGE_BYTES } from '../reply-size.ts';
 import { type CompiledNarrow, withCondition } from './narrow.ts';
 import { isMutedFor } from './narrow-operators.ts';
@@ -252,39 +253,14 @@ async function firstUnread({ work }: Ctx, narrow: CompiledNarrow): Promise<numbe
   return row === undefined ? undefined : Number(row.id);
 }
 
-/**
- * Maximum time, in milliseconds, by which a message can have a later `sent_at` than a message with a higher id. Messages that
- * are sent concurrently can have ids that are not in the order of their times.
- */
-const SKEW_MS = 60_000;
-
-/**
- * Finds the id of the first message in the narrow that was sent at or after a time. Undefined if there is no such message.
- * Searches by bisection, because ids ascend with time, except for concurrent messages.
- */
+/** Finds the id of the first message in the narrow that was sent at or after a time. Undefined if there is no such message. */
 async function firstSince(ctx: Ctx, narrow: CompiledNarrow, given: Date): Promise<number | undefined> {
-  // Raises times before 1970, because the database accepts no time before the year 1. No message was sent before 1970.
-  const time = new Date(Math.max(given.getTime(), SKEW_MS));
   const { db } = ctx.work;
-  const { organizationId } = narrow.rights;
-  const [row] = await readRows<{ low: bigint }>(
-    db,
-    Prisma.sql`
-    WITH RECURSIVE halving (low, high) AS (
-      SELECT 0::bigint, COALESCE((SELECT m.id FROM message m WHERE m.realm_id = ${organizationId} ORDER BY m.id DESC LIMIT 1), 0)
-      UNION ALL
-      SELECT CASE WHEN probe.sent_at < ${new Date(time.getTime() - SKEW_MS)}::timestamptz THEN probe.id + 1 ELSE h.low END,
-             CASE WHEN probe.sent_at < ${new Date(time.getTime() - SKEW_MS)}::timestamptz THEN h.high ELSE middle.id END
-      FROM halving h CROSS JOIN LATERAL (SELECT (h.low + h.high) / 2 AS id) AS middle
-      CROSS JOIN LATERAL (
-        SELECT m.id, m.sent_at FROM message m WHERE m.realm_id = ${organizationId} AND m.id >= middle.id ORDER BY m.id LIMIT 1
-      ) AS probe
-      WHERE h.low < h.high
-    )
-    SELECT low FROM halving ORDER BY high - low LIMIT 1`,
-  );
+  // Raises times before 1970, because the database accepts no time before the year 1. No message was sent before 1970.
+  const time = new Date(Math.max(given.getTime(), 0));
+  const low = await lowestIdSince(db, narrow.rights.organizationId, time);
   const since = withCondition(narrow, sql`m.sent_at >= ${time}::timestamptz`);
-  const stretch = { ...whole(1), above: bound(Number(row?.low ?? 0) - 1) };
+  const stretch = { ...whole(1), above: bound(low - 1) };
   const [first] = await readRows<{ id: bigint }>(db, firstIn(since, sourcesOf(since), stretch, sql`'since'`));
   return first === undefined ? undefined : Number(first.id);
 }

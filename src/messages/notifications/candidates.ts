@@ -132,7 +132,7 @@ const candidate = (organizationId: number, deviceKinds: readonly string[]): Pris
     AND d.kind = ANY (${listOf('text', deviceKinds)}) OFFSET 0) AS "hasDevice"`;
 
 /** Condition that the account `u` belongs to a person who can sign in. */
-const IS_PERSON = Prisma.sql`
+export const IS_PERSON = Prisma.sql`
   u.is_active AND u.bot_type IS NULL AND NOT u.is_system AND NOT u.is_placeholder AND NOT u.is_imported_stub`;
 
 /**

@@ -1,17 +1,17 @@
 import type { App } from '../../access/context.ts';
-import { userSetting } from '../../access/user-settings.ts';
 import { topicKey } from '../../contract/topic-key.ts';
 import { committing, type Trace } from '../../events/commit.ts';
-import { type Organization, Prisma, type User } from '../../generated/prisma/client.ts';
+import { type Organization, Prisma } from '../../generated/prisma/client.ts';
 import { findUserByEmail } from '../../people/users.ts';
-import type { SqlClient, Tx } from '../../platform/db/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
 import { isHere } from '../../platform/db/organization-moves.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { type ClaimedMail, type MailText, queueMail } from '../../platform/mail/outbox.ts';
 import { PeriodicWorker } from '../../platform/periodic-worker.ts';
 import { namedUsers } from './content.ts';
 import type { NotificationApp } from './decide.ts';
-import { type MissedMail, missedMail } from './email.ts';
+import { missedMail } from './email.ts';
+import { nameSuffix, type UnsubscribableText } from './mail-parts.ts';
 import { type ValidNotification, validNotifications } from './valid-notifications.ts';
 
 /** Time between two runs, in milliseconds. An email can be this late. One indexed query if none is due. */
@@ -184,7 +184,7 @@ async function textOf(
   app: EmailApp,
   organization: Organization,
   some: readonly ValidNotification[],
-): Promise<MissedMail> {
+): Promise<UnsubscribableText> {
   const [first, ...others] = some.toSorted((a, b) => Number(a.message.id - b.message.id));
   if (first === undefined) throw new Error('An email about missed messages needs a message');
   const { user, message } = first;
@@ -196,18 +196,6 @@ async function textOf(
     ...{ user, organization, messages },
     reasons: some.map(({ reason }) => reason),
     names: new Map(people.map((person) => [person.id, person])),
-    isInSeveral: userSetting(user, 'realm_name_in_email_notifications_policy') === 1 && (await isInSeveral(db, user)),
+    suffix: await nameSuffix(db, organization, user),
   });
-}
-
-/** Returns whether a user's email address has accounts in other organizations of this database too. */
-async function isInSeveral(db: SqlClient, { organizationId, email }: User): Promise<boolean> {
-  // By organization, because the index of addresses begins with it.
-  const rows = await readRows<unknown>(
-    db,
-    Prisma.sql`
-    SELECT r.id FROM realm r WHERE r.id <> ${organizationId} AND r.deactivated_at IS NULL AND EXISTS (
-      SELECT FROM user_account u WHERE u.realm_id = r.id AND lower(u.email) = lower(${email}) AND u.is_active OFFSET 0) LIMIT 1`,
-  );
-  return rows.length > 0;
 }

@@ -1,11 +1,10 @@
 import type { Runtime } from '../../access/context.ts';
 import { localTime } from '../../access/local-time.ts';
-import { organizationSetting } from '../../access/organization-settings.ts';
-import { userSetting } from '../../access/user-settings.ts';
 import type { Organization, User } from '../../generated/prisma/client.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import type { PlacedMessage } from '../access.ts';
 import { type Names, placeOf, textOf, urlOfMessage } from './content.ts';
+import { cutTo, showsContent, type UnsubscribableText } from './mail-parts.ts';
 import { unsubscribeUrl } from './unsubscribe.ts';
 
 /** Number of messages whose text an email contains. Further ones are counted. */
@@ -15,14 +14,6 @@ const MAX_TEXT = 2_000;
 /** Maximum length of the subject, in UTF-16 code units. */
 const MAX_SUBJECT = 200;
 
-/** The text of an email about missed messages. */
-export interface MissedMail {
-  readonly subject: string;
-  readonly body: string;
-  /** URL to which a POST request unsubscribes the user from such emails. */
-  readonly unsubscribeUrl: string;
-}
-
 /** Messages of one topic or direct conversation that a user has missed, oldest first. */
 export interface Missed {
   readonly user: User;
@@ -31,20 +22,18 @@ export interface Missed {
   /** Reasons of the notifications. */
   readonly reasons: readonly string[];
   readonly names: Names;
-  /** Whether the user's email address has accounts in several organizations. */
-  readonly isInSeveral: boolean;
+  /** End of the subject, from `nameSuffix`. */
+  readonly suffix: string;
 }
 
 /**
  * Returns the email about messages that a user has missed in one topic or conversation. If a setting of the organization or the
  * user excludes the text of messages from emails, the email contains only their number.
  */
-export function missedMail(app: Pick<Runtime, 'config' | 'keys'>, missed: Missed): MissedMail {
+export function missedMail(app: Pick<Runtime, 'config' | 'keys'>, missed: Missed): UnsubscribableText {
   const { user, organization, messages } = missed;
-  const isShown =
-    organizationSetting(organization, 'message_content_allowed_in_email_notifications') &&
-    userSetting(user, 'message_content_in_email_notifications');
-  const unsubscribe = unsubscribeUrl(app, organization, user);
+  const isShown = showsContent(organization, user);
+  const unsubscribe = unsubscribeUrl(app, 'missed', organization, user);
   const url = isShown ? urlOfMessage(app, organization, messages[0]) : `${urlOf(app.config, organization.subdomain)}/`;
   const count = messages.length === 1 ? 'one new message' : `${messages.length} new messages`;
   const text = isShown
@@ -64,20 +53,17 @@ Stop these emails: ${unsubscribe}
 }
 
 function subjectOf(missed: Missed, isShown: boolean): string {
-  const { user, organization, messages, isInSeveral } = missed;
-  const policy = userSetting(user, 'realm_name_in_email_notifications_policy');
-  const suffix = policy === 2 || (policy === 1 && isInSeveral) ? ` [${organization.name}]` : '';
+  const { user, messages, suffix } = missed;
   if (!isShown) return `New messages${suffix}`;
   const place = placeOf(messages[0], { ...missed, readerId: user.id });
   const subject = messages[0].channel === null ? `Direct messages with ${place}` : place;
-  return `${subject.length > MAX_SUBJECT ? `${subject.slice(0, MAX_SUBJECT)}…` : subject}${suffix}`;
+  return `${cutTo(MAX_SUBJECT, subject)}${suffix}`;
 }
 
 function textsOf({ messages, names, user }: Missed): string {
   const shown = messages.slice(0, MAX_SHOWN).map((message) => {
-    const text = textOf(message);
-    const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-    return `${names.get(message.senderId)?.fullName ?? ''}, ${localTime(message.sentAt, user)}:\n${cut}\n`;
+    const text = cutTo(MAX_TEXT, textOf(message));
+    return `${names.get(message.senderId)?.fullName ?? ''}, ${localTime(message.sentAt, user)}:\n${text}\n`;
   });
   const more = messages.length - shown.length;
   return `${shown.join('\n')}${more > 0 ? `\n… and ${more} more\n` : ''}`;

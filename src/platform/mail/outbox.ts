@@ -34,6 +34,10 @@ export interface Mail {
   readonly unsubscribeUrl?: string | undefined;
   /** Ids of the messages that the text contains, at most 500. The text is written again from them when the email is sent. */
   readonly missedMessageIds?: readonly bigint[];
+  /** Beginning of the period of a digest, which ends at `dueAt`. The text is written when the email is sent. */
+  readonly digestSince?: Date;
+  /** Time at which the email is to be sent. It is also the date of the email. Default: the current time. */
+  readonly dueAt?: Date;
 }
 
 /** An email that this node has claimed for sending. */
@@ -45,6 +49,8 @@ export interface ClaimedMail {
   readonly body: string;
   readonly unsubscribeUrl: string | null;
   readonly missedMessageIds: readonly bigint[];
+  /** Beginning of the period of a digest, which ends at `createdAt`. Null for other emails. */
+  readonly digestSince: Date | null;
   readonly createdAt: Date;
   /** Number of attempts to send the email, including the current attempt. */
   readonly attempts: number;
@@ -86,6 +92,9 @@ export const sendable = <T extends Pick<MailText, 'subject' | 'body'>>(text: T):
   body: text.body.replaceAll('\0', '').toWellFormed(),
 });
 
+/** Returns whether an email can be addressed to a text: whether it is exactly one email address, without a name. */
+export const isMailAddress = (to: string): boolean => !UNSAFE_IN_ADDRESS.test(to) && to.includes('@');
+
 /**
  * Queues an email inside a transaction. The email is sent only if the transaction is committed. Does nothing for addresses that
  * the service has created for people whose address it could not confirm.
@@ -94,15 +103,17 @@ export const sendable = <T extends Pick<MailText, 'subject' | 'body'>>(text: T):
  */
 export async function queueMail(
   tx: Tx,
-  { organizationId, to, subject, body, namedUserId, unsubscribeUrl, missedMessageIds = [] }: Mail,
+  { organizationId, to, subject, body, namedUserId, unsubscribeUrl, missedMessageIds = [], digestSince, dueAt }: Mail,
 ): Promise<void> {
-  if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('An email must have exactly one valid address');
+  if (!isMailAddress(to)) throw new Error('An email must have exactly one valid address');
   if (to.toLowerCase().endsWith(UNREACHABLE)) return;
   const text = sendable({ subject, body });
+  const due = dueAt === undefined ? Prisma.sql`CURRENT_TIMESTAMP` : Prisma.sql`${dueAt}::timestamptz`;
   await tx.$executeRaw`
-    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at, named_user_id, unsubscribe_url, missed_message_ids)
-    VALUES (${organizationId}, ${to}, ${text.subject}, ${text.body}, CURRENT_TIMESTAMP,
-      ${namedUserId ?? null}::int, ${unsubscribeUrl ?? null}::text, ${listOf('bigint', missedMessageIds)})`;
+    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, created_at, next_attempt_at, named_user_id, unsubscribe_url,
+      missed_message_ids, digest_since)
+    VALUES (${organizationId}, ${to}, ${text.subject}, ${text.body}, ${due}, ${due}, ${namedUserId ?? null}::int,
+      ${unsubscribeUrl ?? null}::text, ${listOf('bigint', missedMessageIds)}, ${digestSince ?? null}::timestamptz)`;
 }
 
 /**
@@ -129,7 +140,7 @@ const KEPT_MS = 30 * 86_400_000;
 
 /**
  * Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. Emails about
- * missed messages come last, so that they do not delay others, such as links to reset a password. Skips emails
+ * missed messages and digests come last, so that they do not delay others, such as links to reset a password. Skips emails
  * of organizations that have moved to another database, or are about to (`isSendingMail`).
  */
 export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail | undefined> {
@@ -147,7 +158,7 @@ export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail |
     FROM (SELECT realm_id, id FROM other UNION ALL SELECT realm_id, id FROM missed) AS due
     WHERE c.realm_id = due.realm_id AND c.id = due.id
     RETURNING c.id, c.realm_id AS "organizationId", c.recipient, c.subject, c.body, c.unsubscribe_url AS "unsubscribeUrl",
-      c.missed_message_ids AS "missedMessageIds", c.created_at AS "createdAt", c.attempts`;
+      c.missed_message_ids AS "missedMessageIds", c.digest_since AS "digestSince", c.created_at AS "createdAt", c.attempts`;
   return mail;
 }
 
@@ -230,14 +241,18 @@ export async function purgeMail({ db, now }: MailContext): Promise<void> {
     WHERE next_attempt_at IS NULL AND unsubscribe_url IS NOT NULL`;
 }
 
-/** Deletes the emails about missed messages to a user that were not sent yet. */
-export async function eraseMissedMail(
+/** Emails that users can turn off without signing in: those about missed messages, and digests. */
+export type UnsubscribableKind = 'missed' | 'digest';
+
+/** Deletes the emails of a kind to a user that were not sent yet. */
+export async function eraseUnsentMail(
   tx: Tx,
+  kind: UnsubscribableKind,
   { organizationId, email }: { organizationId: number; email: string },
 ): Promise<void> {
   await tx.$executeRaw`
     DELETE FROM outgoing_mail m WHERE m.realm_id = ${organizationId} AND lower(m.recipient) = lower(${email})
-      AND m.unsubscribe_url IS NOT NULL AND m.sent_at IS NULL`;
+      AND m.unsubscribe_url IS NOT NULL AND (m.digest_since IS NOT NULL) = ${kind === 'digest'}::boolean AND m.sent_at IS NULL`;
 }
 
 /** Deletes all emails, sent or not, that were queued with a user as `namedUserId`. */

@@ -38,10 +38,10 @@ const NOTE_AGAIN_MS = 500;
 type Transport = ReturnType<typeof openTransport>;
 
 /**
- * Returns the current text of an email about missed messages. Undefined if it is not to be sent any more, for example because the
- * messages were read or deleted.
+ * Returns the current text of an email about missed messages, or of a digest. Undefined if it is not to be sent any more, for
+ * example because the messages were read or deleted.
  */
-export type RenderMissed = (mail: ClaimedMail) => Promise<MailText | undefined>;
+export type RenderMail = (mail: ClaimedMail) => Promise<MailText | undefined>;
 
 /**
  * A worker that sends queued emails through SMTP_URL. Any number of nodes can run workers on one database.
@@ -52,7 +52,7 @@ export type RenderMissed = (mail: ClaimedMail) => Promise<MailText | undefined>;
  */
 export class MailWorker {
   readonly #app: MailContext;
-  readonly #renderMissed: RenderMissed;
+  readonly #render: RenderMail;
   readonly #transport: Transport | undefined;
   readonly #stop = new AbortController();
   #working: Promise<void> = Promise.resolve();
@@ -62,9 +62,9 @@ export class MailWorker {
   #isFailing = false;
   #purgedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(app: MailContext, renderMissed: RenderMissed) {
+  constructor(app: MailContext, render: RenderMail) {
     this.#app = app;
-    this.#renderMissed = renderMissed;
+    this.#render = render;
     const { smtpUrl } = app.config;
     this.#transport = smtpUrl === undefined ? undefined : openTransport(smtpUrl);
   }
@@ -123,9 +123,9 @@ export class MailWorker {
    * rendered, and the failed attempt was recorded.
    */
   async #textOf(mail: ClaimedMail): Promise<MailText | undefined> {
-    if (mail.missedMessageIds.length === 0) return mail;
+    if (mail.missedMessageIds.length === 0 && mail.digestSince === null) return mail;
     try {
-      const text = await this.#renderMissed(mail);
+      const text = await this.#render(mail);
       if (text !== undefined) return sendable(text);
       await dropMail(this.#app, mail);
       return undefined;

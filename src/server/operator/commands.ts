@@ -290,7 +290,7 @@ export const commands: readonly Command[] = [
     z.strictObject({
       org,
       user,
-      right: z.enum(['can_create_users', 'can_change_user_emails', 'can_forge_sender']),
+      right: z.enum(['can_create_users', 'can_change_user_emails']),
       revoke: z.boolean().default(false).describe('revoke the right'),
     }),
     async (app, { right, revoke, ...at }) => {
@@ -298,7 +298,6 @@ export const commands: readonly Command[] = [
       const columns = {
         can_create_users: 'canCreateUsers',
         can_change_user_emails: 'canChangeUserEmails',
-        can_forge_sender: 'canForgeSender',
       } as const;
       await transact(operatorIn(app, organizationId), async (tx, emit) => {
         await tx.user.update({

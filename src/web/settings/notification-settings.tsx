@@ -109,6 +109,10 @@ function Fields(props: SettingProps) {
         of={[
           ['enableOnlinePushNotifications', 'Send push notifications even while I am active'],
           ['messageContentInEmailNotifications', 'Show the text of messages in emails'],
+          [
+            'enableDigestEmails',
+            'Send a weekly digest after five days without activity, if the organization sends digests',
+          ],
           ['enableLoginEmails', 'Send an email when my account is used to sign in from a new device'],
         ]}
       />
