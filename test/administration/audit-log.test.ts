@@ -94,7 +94,7 @@ const TESTED_ALONE = [
     'deleteMessage',
     'deleteTopic',
   ],
-  ...['requestInvitation', 'requestPasswordReset'],
+  ...['requestInvitation', 'requestOrganization', 'requestPasswordReset'],
   ...['resetPassword', 'sendPasswordReset', 'signOut', 'subscribe', 'unsubscribe', 'updateSettings'],
   'updateUserSettingsDefaults',
 ];
