@@ -82,6 +82,12 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
     const row = people.getByRole('listitem').filter({ hasText: 'Mona Lindqvist' });
     await row.getByText(/^Moderator, \S+@/).waitFor();
     await expect.poll(() => people.getByRole('listitem').count()).toBe(1);
+    await row.getByText(/, no second factor$/).waitFor();
+    const withFactor = page.getByRole('combobox', { name: 'Second factor' });
+    await chooseOption(withFactor, 'Yes');
+    await people.getByText('No people found.').waitFor();
+    await chooseOption(withFactor, 'No');
+    await row.waitFor();
     const choose = async (item: string) => {
       await row.getByRole('button', { name: 'Manage Mona Lindqvist' }).click();
       await page.getByRole('menuitem', { name: item }).click();

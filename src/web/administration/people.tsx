@@ -19,7 +19,7 @@ export function People() {
         the account. See also the <Link to={addressOf({ name: 'invitations' })}>open invitations</Link>.
       </p>
       <Failure of={read} />
-      <PeopleList withAddress>
+      <PeopleList isAdministration>
         {(viewerCanInviteUsers || viewerCanCreateInviteLinks) && (
           <Button kind="primary" onClick={() => openDialog(<InvitePeople />)}>
             Invite people
