@@ -16,7 +16,7 @@ export function People() {
     <>
       <p className="soft">
         Use the menu next to a name to change the role, reset the password, list sessions and API keys, or deactivate
-        the account. See also the <Link to={addressOf({ name: 'invitations' })}>open invitations</Link>.
+        the account. See also the <Link to={addressOf({ name: 'invitations' })}>invitations</Link>.
       </p>
       <Failure of={read} />
       <PeopleList isAdministration>
