@@ -18,6 +18,7 @@ import type { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
 import { mentionNames, usersById } from './loaders.ts';
+import { secondFactorCondition } from './second-factors.ts';
 import { listedUsers, USER_COLUMNS, USER_ID, type UserField, type UserFilter } from './user-pages.ts';
 import { accessUserBy, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
@@ -227,10 +228,23 @@ builder.queryField('users', (t) =>
           required: false,
           description: 'true: only active users. false: only deactivated users. Absent: both.',
         }),
+        hasSecondFactor: t.arg.boolean({
+          required: false,
+          description:
+            'true: only people who have a second factor. false: only people who have none. Absent: all users. For ' +
+            'administrators. People of whom the viewer cannot see it, and bots, are then left out.',
+        }),
       },
-      resolve: (_root, { role, isBot, isActive, nameContains, ...args }, ctx, info) => {
+      resolve: (_root, { role, isBot, isActive, nameContains, hasSecondFactor, ...args }, ctx, info) => {
         if (nameContains != null) refuseNullBytes('nameContains', nameContains);
-        return usersPage({ list: 'users', filter: { role, isBot, isActive, nameContains }, args, ctx, info });
+        const condition = hasSecondFactor == null ? undefined : secondFactorCondition(signedIn(ctx), hasSecondFactor);
+        return usersPage({
+          list: 'users',
+          filter: { role, isBot, isActive, nameContains, condition },
+          args,
+          ctx,
+          info,
+        });
       },
     },
     UserConnection,

@@ -42,16 +42,19 @@ export interface UserFilter {
    * of the name, in any order.
    */
   readonly nameContains?: string | null | undefined;
+  /** A further condition for users in `user_account AS u`. */
+  readonly condition?: Prisma.Sql | undefined;
 }
 
 /** Returns the SQL condition that a user in `user_account AS u` matches a filter. */
-export function isUserMatching({ role, isBot, isActive, botOwnerId, nameContains }: UserFilter): Prisma.Sql {
+export function isUserMatching({ role, isBot, isActive, botOwnerId, nameContains, condition }: UserFilter): Prisma.Sql {
   const conditions = [
     ...(role == null ? [] : [Prisma.sql`u.role = ${role}::int`]),
     ...(isBot == null ? [] : [Prisma.sql`(u.bot_type IS NOT NULL) = ${isBot}::boolean`]),
     ...(isActive == null ? [] : [Prisma.sql`u.is_active = ${isActive}::boolean`]),
     ...(botOwnerId === undefined ? [] : [Prisma.sql`u.bot_owner_id = ${botOwnerId}::int`]),
     ...(nameContains == null ? [] : [isNamed(nameContains, NAME)]),
+    ...(condition === undefined ? [] : [condition]),
   ];
   return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
 }

@@ -280,7 +280,7 @@ describe('a key', () => {
     const [one, two] = [await place(), await place()];
     const key = await keyOf(one.member, ['read']);
     expect((await two.owner.as(`Bearer ${key.secret}`).graphql('{ viewer { id } }')).status).toBe(401);
-    for (const stranger of [one.owner, one.administrator, two.owner]) {
+    for (const stranger of [one.moderator, one.guest, one.bot, two.owner, two.administrator]) {
       const query = `{ node(id: "${key.id}") { id } user(by: { id: "${globalId('User', one.member.id)}" }) { apiKeys { totalCount } } }`;
       const { data } = await stranger.graphql(query);
       expect([data.node, data.user?.apiKeys?.totalCount ?? 0]).toEqual([null, 0]);
@@ -291,6 +291,94 @@ describe('a key', () => {
         expect((await attempt(stranger, field, input)).__typename).toBe('NotFoundError');
       }
     }
+  });
+
+  const keysOf = async (by: Visitor, { id }: Pick<Person, 'id'>): Promise<Json[]> => {
+    const query = `{ user(by: { id: "${globalId('User', id)}" }) { apiKeys { nodes { id name lastUsedAt } } } }`;
+    return (await by.graphql(query)).data.user.apiKeys.nodes;
+  };
+
+  test('of another person is listed and revoked by administrators, that of an owner only by owners', async () => {
+    const { owner, administrator, moderator, member, guest } = await place();
+    const second = administrator;
+    const found = async (by: Person, { id }: Key) => (await by.graphql(`{ node(id: "${id}") { id } }`)).data.node?.id;
+    for (const person of [moderator, member, guest]) {
+      const [first, another] = [await keyOf(person, ['read']), await keyOf(person, ['write'], { name: 'Second' })];
+      for (const by of [owner, administrator]) {
+        expect((await keysOf(by, person)).map(({ id }) => id)).toEqual([another.id, first.id]);
+        expect(await found(by, first)).toBe(first.id);
+      }
+      await owner.mutate('revokeApiKey', { apiKeyId: first.id }, 'apiKeyId');
+      await second.mutate('revokeApiKey', { apiKeyId: another.id }, 'apiKeyId');
+      expect(await keysOf(owner, person)).toEqual([]);
+      for (const key of [first, another])
+        expect((await basic(person, key).rest('GET', '/users/me')).body.code).toBe('INVALID_API_KEY');
+      expect((await person.rest('GET', '/users/me')).status).toBe(200);
+    }
+    const [ofOwner, ofAdministrator] = [await keyOf(owner, ['read']), await keyOf(administrator, ['read'])];
+    expect([await keysOf(administrator, owner), await found(administrator, ofOwner)]).toEqual([[], undefined]);
+    const refused = await attempt(administrator, 'revokeApiKey', { apiKeyId: ofOwner.id });
+    expect(refused.__typename).toBe('NotFoundError');
+    expect((await basic(owner, ofOwner).rest('GET', '/users/me')).status).toBe(200);
+    // A promoted owner's keys are hidden from administrators, and a demoted administrator sees no keys of others.
+    await owner.ok('PATCH', `/users/${moderator.id}`, { role: 100 });
+    await keyOf(moderator, ['read']);
+    expect([(await keysOf(owner, moderator)).length, await keysOf(administrator, moderator)]).toEqual([1, []]);
+    await owner.ok('PATCH', `/users/${administrator.id}`, { role: 300 });
+    const ofMember = await keyOf(member, ['read']);
+    expect(await keysOf(administrator, member)).toEqual([]);
+    expect((await attempt(administrator, 'revokeApiKey', { apiKeyId: ofMember.id })).__typename).toBe('NotFoundError');
+    expect((await attempt(owner, 'revokeApiKey', { apiKeyId: ofAdministrator.id })).code).toBeUndefined();
+  });
+
+  test('of another person is renamed by nobody else, and its revocation needs the scope `administration`', async () => {
+    const { owner, member } = await place();
+    const key = await keyOf(member, ['read']);
+    expect(await attempt(owner, 'renameApiKey', { apiKeyId: key.id, name: 'x' })).toMatchObject({
+      __typename: 'ForbiddenError',
+      message: 'Only its user can rename this API key.',
+    });
+    const limited = await keyOf(owner, ['read', 'write', 'events']);
+    expect(await attempt(limited.client, 'revokeApiKey', { apiKeyId: key.id })).toMatchObject({
+      __typename: 'ForbiddenError',
+      scopes: ['ADMINISTRATION'],
+    });
+    expect((await keysOf(owner, member)).map(({ name }) => name)).toEqual(['Deployment']);
+    for (const apiKeyId of [globalId('ApiKey', 0), globalId('ApiKey', 2 ** 31), globalId('User', member.id)])
+      expect((await attempt(owner, 'revokeApiKey', { apiKeyId })).code ?? 'refused').not.toBeUndefined();
+    expect(await keysOf(owner, member)).toHaveLength(1);
+  });
+
+  test('that an administrator revokes ends its sockets, notifies the person, and is in the audit log', async () => {
+    const { administrator, member } = await place();
+    const [key, kept] = [
+      await keyOf(member, ['events', 'read'], { name: 'Backup\u2028x' }),
+      await keyOf(member, ['events']),
+    ];
+    const events = await member.receiving({ event_types: ['api_keys_changed'] });
+    const open = async (client: Visitor) =>
+      EventStream.open(client, 'position', {
+        queueId: ((await member.register({ fetch_event_types: [] })) as Json).queue_id,
+      });
+    const [ended, other] = [await open(key.client), await open(kept.client)];
+    await administrator.mutate('revokeApiKey', { apiKeyId: key.id }, 'apiKeyId');
+    expect(await ended.ended).toMatchObject({ how: 'closed', code: 4403 });
+    expect((await events()).map(({ user_id }: Json) => user_id)).toEqual([member.id]);
+    await member.ok('POST', '/users/me/status', { status_text: 'here' });
+    expect(await other.next()).toBeDefined();
+    await other[Symbol.asyncDispose]();
+    const mails = await service.app.db.outgoingMail.findMany({ where: { recipient: member.email } });
+    const revoked = mails.filter(({ body }) => body.includes('an administrator revoked the API key "Backup x".'));
+    expect(revoked).toHaveLength(1);
+    const organizationId = await organizationOf(administrator);
+    const [entry] = await service.app.db.auditLogEntry.findMany({
+      where: { organizationId, action: 'api_keys_revoked' },
+    });
+    expect(entry).toMatchObject({ actorId: administrator.id, objectType: 'user', objectId: member.id });
+    expect(entry?.details).toEqual({ api_key_ids: { old: [numberOf(key.id)] } });
+    await member.mutate('revokeApiKey', { apiKeyId: kept.id }, 'apiKeyId');
+    const after = await service.app.db.outgoingMail.count({ where: { recipient: member.email } });
+    expect(after).toBe(mails.length);
   });
 
   test('of a bot is administered by its owner and administrators', async () => {
@@ -310,6 +398,8 @@ describe('a key', () => {
     await owner.mutate('revokeApiKey', { apiKeyId: made.id }, 'apiKeyId');
     expect((await bot.rest('POST', '/messages', message)).body.code).toBe('INVALID_API_KEY');
     expect((await events()).map(({ user_id }: Json) => user_id)).toEqual([botId, botId]);
+    const since = await service.app.db.outgoingMail.findMany({ where: { recipient: member.email } });
+    expect(since.map(({ body }) => body).join()).toContain('revoked the API key "Deployment" of the bot Builder.');
   });
 
   test('cannot be created beyond the total', async () => {

@@ -94,7 +94,7 @@ const TESTED_ALONE = [
     'deleteMessage',
     'deleteTopic',
   ],
-  ...['requestInvitation', 'requestPasswordReset'],
+  ...['requestInvitation', 'requestOrganization', 'requestPasswordReset'],
   ...['resetPassword', 'sendPasswordReset', 'signOut', 'subscribe', 'unsubscribe', 'updateSettings'],
   'updateUserSettingsDefaults',
 ];
@@ -662,7 +662,11 @@ describe('the list', () => {
     expect((await read({ filter: { actorIds: [next.nodes[0].user.id] } })).totalCount).toBe(0);
     expect((await read({ filter: { untilAt: '2020-01-01T00:00:00Z' } })).totalCount).toBe(0);
     expect((await read({ filter: { sinceAt: '2020-01-01T00:00:00Z' } })).totalCount).toBeGreaterThan(3);
+    const retention = async (by: Person) =>
+      (await by.query('{ organization { auditLogRetentionDays } }')).organization.auditLogRetentionDays;
+    expect([await retention(owner), await retention(administrator)]).toEqual([365, 365]);
     for (const other of [moderator, member]) {
+      expect(await retention(other)).toBeNull();
       const { errors } = await other.graphql(LIST);
       expect(errors?.[0]).toMatchObject({ extensions: { code: 'UNAUTHORIZED_PRINCIPAL' } });
     }

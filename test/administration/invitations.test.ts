@@ -87,6 +87,9 @@ async function accept(visitor: Visitor, token: string, input: Parameters = {}): 
   return data?.acceptInvitation ?? errors?.[0];
 }
 
+const groupNamed = async (by: Person, name: string): Promise<number> =>
+  (await by.ok('GET', '/user_groups')).user_groups.find((one: Json) => one['name'] === name).id;
+
 const accountOf = (email: string, { app } = service) => app.db.user.findFirst({ where: { email } });
 const failed = async (reply: Promise<RestReply>) => (await reply).body;
 
@@ -214,6 +217,115 @@ describe('an invitation by email', () => {
     clock -= 1;
     expect((await accept(anonymous, token))['__typename']).toBe('AcceptInvitationPayload');
     expect((await accept(anonymous, await tokenTo(replaced, owner)))['__typename']).toBe('AcceptInvitationPayload');
+  });
+
+  test('stays listed in GraphQL after it has expired until it is revoked or resent, and not in REST', async () => {
+    const { owner, administrator, member, anonymous } = await place();
+    await owner.ok('PATCH', '/realm', { can_invite_users_group: { new: await groupNamed(owner, 'role:members') } });
+    const [resent, revoked, own, kept] = [newAddress(), newAddress(), newAddress(), newAddress()];
+    const lifetime = { invite_expires_in_minutes: 5 };
+    const token = await invited(owner, resent, lifetime);
+    await invited(owner, revoked, lifetime);
+    await invited(member, own, lifetime);
+    await invited(owner, kept, { invite_expires_in_minutes: 'null' });
+    await owner.mutate('createInviteLink', { expiresInMinutes: 5 }, 'invitation { id linkUrl }');
+    const shown = async (by: Person): Promise<Json[]> => {
+      const fields = 'id email isReusable isExpired linkUrl expiresAt';
+      const { organization } = await by.query(
+        `{ organization { invitations(first: 20) { totalCount nodes { ${fields} } } } }`,
+      );
+      const { nodes, totalCount } = organization.invitations;
+      expect(totalCount).toBe(nodes.length);
+      return nodes;
+    };
+    const before = await shown(owner);
+    expect(before.map(({ isExpired }) => isExpired)).toEqual([false, false, false, false, false]);
+    expect(before[4].linkUrl).toContain('/join/');
+    clock += 5 * MINUTE;
+    const after = await shown(owner);
+    expect(after.map(({ email, isExpired, linkUrl }) => [email, isExpired, linkUrl])).toEqual([
+      ...[resent, revoked, own].map((email) => [email, true, null]),
+      [kept, false, null],
+      [null, true, null],
+    ]);
+    expect(await shown(administrator)).toEqual(after);
+    expect((await shown(member)).map(({ email }) => email)).toEqual([own]);
+    expect((await listed(owner)).map(({ email }) => email)).toEqual([kept]);
+    const { node } = await owner.query(`{ node(id: "${after[0].id}") { ... on Invitation { email isExpired } } }`);
+    expect(node).toEqual({ email: resent, isExpired: true });
+    const again = await administrator.mutate(
+      'resendInvitation',
+      { invitationId: after[0].id },
+      'invitation { isExpired expiresAt email }',
+    );
+    expect(again.invitation).toEqual({
+      ...{ isExpired: false, email: resent },
+      expiresAt: new Date(clock + 5 * MINUTE).toISOString(),
+    });
+    expect((await accept(anonymous, token))['message']).toMatch(/^This invitation link is not valid\./);
+    await owner.mutate('revokeInvitation', { invitationId: after[1].id }, 'invitationId');
+    await owner.mutate('revokeInvitation', { invitationId: after[4].id }, 'invitationId');
+    // Over REST, an id that a client has kept is still valid.
+    const { id } = await service.app.db.invitation.findFirstOrThrow({ where: { email: own } });
+    await member.ok('POST', `/invites/${id}/resend`);
+    expect((await shown(owner)).map(({ email, isExpired }) => [email, isExpired])).toEqual([
+      ...[resent, own, kept].map((email) => [email, false]),
+    ]);
+    expect(await accept(anonymous, await tokenTo(resent, owner))).toMatchObject({ email: resent });
+    for (const invitationId of [after[0].id, after[1].id, after[4].id]) {
+      const input = { input: { invitationId } };
+      for (const field of ['resendInvitation', 'revokeInvitation']) {
+        const type = `${field[0]?.toUpperCase()}${field.slice(1)}Input!`;
+        const query = `mutation ($input: ${type}) { ${field}(input: $input) { __typename ... on ServiceError { path } } }`;
+        expect((await owner.graphql(query, input)).data[field]).toMatchObject({
+          ...{ __typename: 'NotFoundError', path: ['input', 'invitationId'] },
+        });
+      }
+    }
+  });
+
+  test('that has expired is not resent by a user who can no longer invite, nor for a higher role', async () => {
+    const { owner, administrator, member } = await place();
+    const [ofOwner, ofMember] = [newAddress(), newAddress()];
+    await owner.ok('PATCH', '/realm', { can_invite_users_group: { new: await groupNamed(owner, 'role:members') } });
+    await invited(owner, ofOwner, { invite_expires_in_minutes: 5, invite_as: 100 });
+    await invited(member, ofMember, { invite_expires_in_minutes: 5 });
+    const idOf = async (email: string) => (await service.app.db.invitation.findFirstOrThrow({ where: { email } })).id;
+    clock += 5 * MINUTE;
+    await owner.ok('PATCH', '/realm', {
+      can_invite_users_group: { new: await groupNamed(owner, 'role:administrators') },
+    });
+    const resend = async (by: Person, email: string) =>
+      (await by.rest('POST', `/invites/${await idOf(email)}/resend`)).body['msg'];
+    expect(await resend(member, ofMember)).toMatch(/permission/i);
+    expect(await resend(administrator, ofOwner)).toBe('No such invitation');
+    expect(await resend(administrator, ofMember)).toBe('');
+  });
+
+  test('that has expired is deleted after 30 days, or earlier if there are too many, and blocks no other', async () => {
+    const { owner } = await place();
+    const { id: organizationId } = await service.app.db.organization.findFirstOrThrow({
+      where: { users: { some: { id: owner.id } } },
+    });
+    const add = (from: number, to: number, expiresAt: Date) => service.app.db.$executeRaw`
+      INSERT INTO invitation (realm_id, inviter_id, is_reusable, email, role, channel_ids, includes_default_channels,
+        group_ids, notifies_inviter, token_hash, created_at, expires_at, sent_at)
+      SELECT ${organizationId}, ${owner.id}, false, 'old' || n || '@example.com', 400, '{}', false, '{}', false,
+        int4send(n), now(), ${expiresAt}, '{}' FROM generate_series(${from}::int, ${to}::int) AS n`;
+    await add(1, 2, new Date(clock - 31 * DAY));
+    await add(3, 4, new Date(clock - 2 * DAY));
+    await add(5, 5000, new Date(clock - DAY));
+    const held = async () =>
+      (await service.app.db.invitation.findMany({ where: { organizationId }, orderBy: { id: 'asc' } })).map(
+        ({ email }) => email,
+      );
+    await invited(owner, newAddress());
+    expect((await held()).slice(0, 2)).toEqual(['old3@example.com', 'old4@example.com']);
+    for (let i = 0; i < 2; i++) await invited(owner, newAddress());
+    const after = await held();
+    expect(after).toHaveLength(5000);
+    expect(after[0]).toBe('old4@example.com');
+    expect(await listed(owner)).toHaveLength(3);
   });
 
   test('is followed by a welcome email, unless the organization has turned it off', async () => {

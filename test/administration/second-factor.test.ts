@@ -74,6 +74,89 @@ const actionsOf = async (at: Place): Promise<string[]> => {
 const mailsTo = async ({ email }: Person): Promise<string> =>
   (await service.app.db.outgoingMail.findMany({ where: { recipient: email } })).map(({ body }) => body).join('\n');
 
+describe('the list of users', () => {
+  const QUERY = `query ($hasSecondFactor: Boolean, $role: UserRole, $isBot: Boolean, $isActive: Boolean, $after: String) {
+    users(first: 2, after: $after, hasSecondFactor: $hasSecondFactor, role: $role, isBot: $isBot, isActive: $isActive) {
+      totalCount nodes { databaseId hasSecondFactor } pageInfo { hasNextPage endCursor }
+    } }`;
+  /** Returns the values of all users in the list, by user id. */
+  async function listed(by: Person, filter: Parameters = {}): Promise<Record<number, boolean | null>> {
+    const found: Record<number, boolean | null> = {};
+    for (let after: string | null = null; ; ) {
+      const { data, errors } = await by.graphql(QUERY, { ...filter, after });
+      expect(errors).toBeUndefined();
+      for (const { databaseId, hasSecondFactor } of data.users.nodes) found[databaseId] = hasSecondFactor;
+      if (!data.users.pageInfo.hasNextPage) {
+        expect(Object.keys(found)).toHaveLength(data.users.totalCount);
+        return found;
+      }
+      after = data.users.pageInfo.endCursor;
+    }
+  }
+
+  test('shows administrators who has a second factor, of owners only owners, and others only the own', async () => {
+    const { owner, administrator, moderator, member, guest, bot } = await place();
+    for (const person of [owner, member]) await enrolled(person);
+    // An app that is not confirmed does not count, and a passkey does.
+    await moderator.mutate('beginSecondFactor', {}, 'secret');
+    const { options } = await guest.mutate('beginPasskey', {}, 'options');
+    await guest.mutate(
+      'addPasskey',
+      { name: 'Phone', response: new Authenticator(`http://${guest.host}`).create(options) },
+      'recoveryCodes',
+    );
+    const people = { [owner.id]: true, [administrator.id]: false, [moderator.id]: false, [member.id]: true };
+    const all = { ...people, [guest.id]: true, [bot.id]: null };
+    expect(await listed(owner)).toEqual(all);
+    expect(await listed(administrator)).toEqual({ ...all, [owner.id]: null });
+    const unknown = Object.fromEntries(Object.keys(all).map((id) => [id, null]));
+    for (const person of [moderator, member, guest])
+      expect(await listed(person)).toEqual({ ...unknown, [person.id]: all[person.id] });
+    expect(await listed(bot)).toEqual(unknown);
+  });
+
+  test('is filtered by second factor for administrators, with other filters and in pages', async () => {
+    const { owner, administrator, moderator, member, guest, bot } = await place();
+    for (const person of [owner, member, guest]) await enrolled(person);
+    const idsOf = async (by: Person, filter: Parameters) => Object.keys(await listed(by, filter)).map(Number);
+    const sorted = (...people: Person[]) => people.map(({ id }) => id).sort((a, b) => a - b);
+    expect(await idsOf(owner, { hasSecondFactor: true })).toEqual(sorted(owner, member, guest));
+    expect(await idsOf(owner, { hasSecondFactor: false })).toEqual(sorted(administrator, moderator));
+    expect(await idsOf(administrator, { hasSecondFactor: true })).toEqual(sorted(member, guest));
+    expect(await idsOf(administrator, { hasSecondFactor: false })).toEqual(sorted(administrator, moderator));
+    expect(await idsOf(administrator, { hasSecondFactor: true, role: 'OWNER' })).toEqual([]);
+    expect(await idsOf(owner, { hasSecondFactor: true, role: 'GUEST', isActive: true })).toEqual([guest.id]);
+    expect(await idsOf(owner, { hasSecondFactor: false, isBot: true })).toEqual([]);
+    expect(await idsOf(owner, { hasSecondFactor: null, isBot: true })).toEqual([bot.id]);
+    await owner.ok('DELETE', `/users/${moderator.id}`);
+    expect(await idsOf(owner, { hasSecondFactor: false, isActive: true })).toEqual([administrator.id]);
+    // Other organizations are not in the list, and do not change it.
+    const other = await place();
+    expect(await idsOf(other.owner, { hasSecondFactor: true })).toEqual([]);
+    for (const person of [member, guest, bot]) {
+      for (const hasSecondFactor of [true, false]) {
+        const { errors, data } = await person.graphql(QUERY, { hasSecondFactor });
+        expect([errors?.[0]?.['extensions'].code, data?.users ?? null]).toEqual(['UNAUTHORIZED_PRINCIPAL', null]);
+      }
+    }
+  });
+
+  test('changes with an event to the person and to administrators, of owners only to owners', async () => {
+    const { owner, administrator, moderator, member } = await place();
+    const clients = [owner, administrator, moderator, member];
+    const receiving = await Promise.all(
+      clients.map((one) => one.receiving({ event_types: ['second_factor_changed'] })),
+    );
+    await enrolled(member);
+    await owner.mutate('resetSecondFactor', { userId: globalId('User', member.id) }, 'user { id }');
+    await enrolled(owner);
+    const received = await Promise.all(receiving.map(async (read) => (await read()).map((event) => event['user_id'])));
+    const ofMember = [member.id, member.id];
+    expect(received).toEqual([[...ofMember, owner.id], ofMember, [], ofMember]);
+    expect((await listed(owner))[member.id]).toBe(false);
+  });
+});
+
 describe('an authenticator app', () => {
   test('takes effect with a code, is sealed, and makes the password insufficient', async () => {
     const at = await place();

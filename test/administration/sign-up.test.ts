@@ -361,6 +361,111 @@ describe('an organization that a visitor creates', () => {
     }
   });
 
+  /** Sends `requestOrganization`. Returns its payload, its typed error or the first top-level error. */
+  async function ask(visitor: Visitor, input: Json): Promise<Json> {
+    const query = `mutation ($input: RequestOrganizationInput!) { requestOrganization(input: $input) {
+      __typename ... on RequestOrganizationPayload { email url } ... on ServiceError { code message path } } }`;
+    const { data, errors } = await visitor.graphql(query, { input });
+    return data?.requestOrganization ?? errors?.[0];
+  }
+
+  test('is created and opened over GraphQL as on the page', async () => {
+    const form = { ...wanted(newSubdomain()), name: ' Acme Ships ' };
+    const given = { ...form, subdomain: ` ${form.subdomain.toUpperCase()}`, email: ` ${form.email} ` };
+    const asked = await ask(root(), given);
+    const host = `${form.subdomain}.localhost:${new URL(service.url).port}`;
+    expect(asked).toEqual({ __typename: 'RequestOrganizationPayload', email: form.email, url: `http://${host}` });
+    const visitor = new Visitor({ url: service.url, host });
+    expect((await request(visitor, newAddress()))['code']).toBe('REALM_DEACTIVATED');
+    const done = await complete(visitor, await tokenTo(form.email, host));
+    expect(done).toMatchObject({ __typename: 'CompleteSignUpPayload', email: form.email });
+    const organization = await service.app.db.organization.findUniqueOrThrow({ where: { subdomain: form.subdomain } });
+    expect(organization).toMatchObject({ name: 'Acme Ships', isByVisitor: true, deactivatedAt: null, deleteAt: null });
+    const { id: organizationId } = organization;
+    const created = { organizationId, action: 'organization_created' };
+    const [entry] = await service.app.db.auditLogEntry.findMany({ where: created });
+    expect(entry).toMatchObject({ actorKind: 'visitor', actorId: null, address: '127.0.0.1' });
+    expect(await ask(root(), wanted(form.subdomain))).toMatchObject({
+      ...{ __typename: 'ConflictError', path: ['input', 'subdomain'] },
+      message: `The subdomain ${form.subdomain} is in use`,
+    });
+  });
+
+  test('has no actor if a user of another organization asks for it, and is created once per idempotency key', async () => {
+    const { owner } = await createOrganization({}, { on: service, password: OWNER_PASSWORD });
+    const form = wanted(newSubdomain());
+    expect(await ask(owner, form)).toMatchObject({ email: form.email });
+    const { id: organizationId } = await service.app.db.organization.findUniqueOrThrow({
+      where: { subdomain: form.subdomain },
+    });
+    const [entry] = await service.app.db.auditLogEntry.findMany({ where: { organizationId } });
+    expect(entry).toMatchObject({ action: 'organization_created', actorKind: 'visitor', actorId: null });
+    const other = wanted(newSubdomain());
+    const query = `mutation ($input: RequestOrganizationInput!) { requestOrganization(input: $input) {
+      ... on RequestOrganizationPayload { email } } }`;
+    const operation = {
+      method: 'POST',
+      path: '/graphql',
+      headers: { ...owner.headers, 'content-type': 'application/json', 'idempotency-key': other.subdomain },
+      body: JSON.stringify({ query, variables: { input: other } }),
+    } as const;
+    const data = { requestOrganization: { email: other.email } };
+    for (let i = 0; i < 2; i++) expect(JSON.parse((await send(owner.url, operation)).text)).toMatchObject({ data });
+    expect(await mailsTo(other.email)).toHaveLength(1);
+  });
+
+  test('is refused over GraphQL with the texts of the page, at the input that is wrong', async () => {
+    for (const [change, path, message] of [
+      [{ subdomain: 'ab' }, 'subdomain', 'The subdomain must have at least 3 characters.'],
+      [{ subdomain: '  ' }, 'subdomain', 'The subdomain must have at least 3 characters.'],
+      [{ subdomain: ' WWW ' }, 'subdomain', 'The subdomain www is reserved.'],
+      [{ subdomain: '-acme' }, 'subdomain', /^Invalid subdomain "-acme"/],
+      [{ subdomain: 'acme-' }, 'subdomain', /^Invalid subdomain "acme-"/],
+      [{ subdomain: 'acme.ships' }, 'subdomain', /^Invalid subdomain "acme\.ships"/],
+      [{ subdomain: 'ac_me' }, 'subdomain', /^Invalid subdomain "ac_me"/],
+      [{ subdomain: 'bücher' }, 'subdomain', /^Invalid subdomain "bücher"/],
+      [{ subdomain: 'evil.example/' }, 'subdomain', /^Invalid subdomain/],
+      [{ subdomain: 'ac\0me' }, 'subdomain', /^Invalid subdomain/],
+      [{ subdomain: 'a'.repeat(64) }, 'subdomain', /^Invalid subdomain/],
+      [{ name: ' ' }, 'name', 'name cannot be blank'],
+      [{ name: '\u200b' }, 'name', /^Invalid character in name/],
+      [{ name: 'x'.repeat(41) }, 'name', /^name is too long/],
+      [{ name: 'Acme\0' }, 'name', 'name must not contain null bytes'],
+      [{ email: 'zoe@mailinator.com' }, 'email', 'Disposable email addresses are not allowed.'],
+      [{ email: 'zoe@x.Mailinator.com' }, 'email', 'Disposable email addresses are not allowed.'],
+      [{ email: '' }, 'email', 'This is not a valid email address.'],
+      [{ email: 'zoe' }, 'email', 'This is not a valid email address.'],
+      [{ email: 'zoe@new.example, mona@new.example' }, 'email', 'This is not a valid email address.'],
+      [{ email: 'zoe@new.example\r\nBcc: mona@new.example' }, 'email', 'This is not a valid email address.'],
+      [{ email: `${'z'.repeat(65)}@new.example` }, 'email', 'This is not a valid email address.'],
+    ] as const) {
+      const before = await service.app.db.organization.count();
+      const refused = await ask(root(), { ...wanted(newSubdomain()), ...change });
+      const said = JSON.stringify(change);
+      expect(refused, said).toMatchObject({ __typename: 'ValidationError', path: ['input', path] });
+      expect(refused['message'], said).toMatch(message);
+      expect(await service.app.db.organization.count(), said).toBe(before);
+    }
+  });
+
+  test('is limited over GraphQL and on the page by the same counts', async () => {
+    await using limited = await startOnDatabaseOfRun({ env: { ORGANIZATION_CREATION: 'on' } });
+    const at = new Visitor({ url: limited.url, host: new URL(limited.url).host });
+    const { email } = wanted('');
+    expect((await submit(at, '/new-organization', { ...wanted(newSubdomain()), email })).status).toBe(200);
+    for (let i = 0; i < 2; i++) {
+      expect(await ask(at, { ...wanted(newSubdomain()), email })).toMatchObject({ email });
+    }
+    const over = { code: 'RATE_LIMIT_HIT', __typename: 'RateLimitHitError' };
+    expect(await ask(at, { ...wanted(newSubdomain()), email: email.toUpperCase() })).toMatchObject(over);
+    for (let i = 0; i < 7; i++) {
+      const form = wanted(newSubdomain());
+      expect(await ask(at, form)).toMatchObject({ email: form.email });
+    }
+    expect(await ask(at, wanted(newSubdomain()))).toMatchObject(over);
+    expect((await submit(at, '/new-organization', wanted(newSubdomain()))).status).toBe(429);
+  });
+
   test('is refused where the operator does not permit it, and without a mail server', async () => {
     await using closed = await startOnDatabaseOfRun();
     const at = ({ url }: InProcess) => new Visitor({ url, host: new URL(url).host });
@@ -368,6 +473,13 @@ describe('an organization that a visitor creates', () => {
     expect([refused.status, refused.text.includes('created by the operator')]).toEqual([400, true]);
     const mute = await submit(at(silent), '/new-organization', wanted(newSubdomain()));
     expect([mute.status, mute.text.includes('cannot send email')]).toEqual([400, true]);
+    expect(await ask(at(closed), wanted(newSubdomain()))).toMatchObject({
+      ...{ __typename: 'ForbiddenError', message: 'New organizations are created by the operator of this server.' },
+    });
+    expect(await ask(at(silent), wanted(newSubdomain()))).toMatchObject({
+      __typename: 'ConflictError',
+      message: expect.stringMatching(/^This server cannot send email\. Ask the operator/),
+    });
     const { data } = await at(closed).graphql('{ serverSettings { allowsOrganizationCreation } }');
     expect(data.serverSettings.allowsOrganizationCreation).toBe(false);
   });

@@ -56,8 +56,7 @@ describe('the schema', () => {
     expect(without.map(({ name }) => name)).toEqual([
       ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'IdentityProvidersChangedEvent'],
       ...['InvitationsChangedEvent', 'LinkedIdentitiesChangedEvent', 'PushDeviceAddedEvent', 'PushDeviceUpdatedEvent'],
-      ...['SecondFactorChangedEvent', 'ServiceRestartedEvent'],
-      'VideoCallTokenChangedEvent',
+      ...['ServiceRestartedEvent', 'VideoCallTokenChangedEvent'],
     ]);
   });
 

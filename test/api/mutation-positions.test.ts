@@ -20,7 +20,14 @@ const SILENT = [
   ...['acknowledgeEvents', 'deleteEventQueue', 'fetchApiKey', 'regenerateApiKey'],
   ...['signIn', 'revokeSession', 'revokeOtherSessions', 'registerPushDevice', 'removePushDevice'],
   ...['configurePushDevice', 'sendTestNotification'],
-  ...['requestInvitation', 'requestPasswordReset', 'requestSignUp', 'sendPasswordReset', 'beginSecondFactor'],
+  ...[
+    'requestInvitation',
+    'requestOrganization',
+    'requestPasswordReset',
+    'requestSignUp',
+    'sendPasswordReset',
+    'beginSecondFactor',
+  ],
   ...['beginPasskey', 'beginPasskeySignIn'],
 ];
 /** Mutation whose `position` is the start of its event queue, not the log position of a change. */

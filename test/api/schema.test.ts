@@ -354,6 +354,7 @@ describe('the GraphQL equivalents of REST endpoints', () => {
       'renamePasskey',
       'replaceRecoveryCodes',
       'requestInvitation',
+      'requestOrganization',
       'requestPasswordReset',
       'requestSignUp',
       'resetPassword',

@@ -38,6 +38,7 @@ export const users: FeatureTests = {
     users: () => [
       { ...PAGE, role: 'MEMBER', isBot: false, isActive: true },
       { orderBy: { field: 'FULL_NAME', direction: 'DESC' }, nameContains: 'e' },
+      { ...PAGE, hasSecondFactor: false },
     ],
     viewer: () => [{}],
   },

@@ -174,6 +174,12 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'The organization requires invitations.',
   },
   {
+    mutations: ['requestOrganization'],
+    at: /^(name|subdomain|email) /,
+    results: ['ForbiddenError'],
+    reason: 'The operator does not permit it.',
+  },
+  {
     mutations: ['completeSignUp'],
     at: /^(fullName|password) /,
     results: ['NotFoundError'],
@@ -257,6 +263,7 @@ const FORBIDDEN: Readonly<Record<string, readonly [type: string, reason: string]
   unlinkIdentity: ['ConflictError', 'The callers have a password.'],
   acceptInvitation: ['ConflictError', 'The link of the call requires a confirmed address.'],
   requestSignUp: ['ConflictError', 'The organization requires invitations.'],
+  requestOrganization: ['ForbiddenError', 'The operator does not permit it.'],
   completeSignUp: ['NotFoundError', 'The link of the call does not exist.'],
   resetPassword: ['NotFoundError', 'The link of the call does not exist.'],
   fetchApiKeyByJwt: ['ConflictError', 'The external service is not configured.'],

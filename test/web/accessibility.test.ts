@@ -67,28 +67,82 @@ describe.runIf(hasChromium)(`accessibility of the chat${CHROMIUM_NOTE}`, { timeo
       ).toEqual([]);
     }
   });
+
+  test('pages of emailed links, of joining, of single sign-on and of apps have no serious fault, dark, narrow and by Tab', async () => {
+    await using iris = await chat.enter('owner', LOOKS[1][1]);
+    const { page, person } = iris;
+    const provider = {
+      ...{ slug: 'company', name: 'Sign in with Company', issuer: 'https://identity.example' },
+      ...{ clientId: 'chat', clientSecret: 'a secret', isEnabled: true },
+    };
+    await person.mutate('createIdentityProvider', provider, 'identityProvider { id }');
+    const { invitation } = await person.mutate('createInviteLink', {}, 'invitation { linkUrl }');
+    const open = (path: string) => page.goto(`${chat.server.url}${path}`);
+    const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+    const refusedAt = (path: string) => async () => {
+      await open(`/accounts/login/openid/${path}`);
+      await heading('You are not signed in');
+    };
+    const pages: Readonly<Record<string, () => Promise<unknown>>> = {
+      'a new address': async () => {
+        await open('/confirm-email?token=unknown');
+        await heading('Confirm your new email address');
+      },
+      'a new address that is refused': async () => {
+        await page.getByRole('button', { name: 'Use this address' }).click();
+        await heading('Email address not changed');
+      },
+      'an unknown provider': refusedAt('unknown'),
+      'a sign-in that the browser has not begun': refusedAt('company/callback?code=x&state=x'),
+      'a sign-in that the provider refuses': refusedAt('company/callback?error=access_denied&state=x'),
+      'a sign-in of an app with a wrong secret': refusedAt('company?desktop_flow_otp=xyz'),
+      'joining with a provider': async () => {
+        await open(new URL(invitation.linkUrl).pathname);
+        await page.getByRole('link', { name: 'Sign in with Company' }).waitFor();
+      },
+      'the sign-in of an app': async () => {
+        await open(`/sign-in/app?desktop_flow_otp=${'0'.repeat(64)}`);
+        await page.getByRole('button', { name: 'Continue in the app' }).waitFor();
+      },
+      'the code for an app': async () => {
+        await page.getByRole('button', { name: 'Continue in the app' }).press('Enter');
+        await page.getByRole('textbox', { name: 'Code' }).waitFor();
+      },
+    };
+    const faults: Record<string, readonly string[]> = {};
+    for (const [name, show] of Object.entries(pages)) {
+      await show();
+      const found = await faultsInBothColors(page);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      const tooWide = width > NARROW.width ? [`${width} pixels wide`] : [];
+      faults[name] = [...found, ...tooWide, ...(await missedByTab(page))];
+    }
+    expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
+    expect(iris.problems.filter((problem) => problem.startsWith('asked'))).toEqual([]);
+  });
 });
 
 /**
- * Presses Tab until all controls of the open dialog or, without one, of the view had the focus.
+ * Presses Tab until all controls of the open dialog, of the view or of a page without the chat had the focus.
  *
  * @returns Controls without focus or without a visible outline, and elements that look like controls but are none.
  */
 async function missedByTab(page: Page): Promise<string[]> {
   const count = await page.evaluate(() => {
-    const root = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.querySelector('main');
+    const root =
+      [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.querySelector('main') ?? document.body;
     const controls = 'a[href], button, input, select, textarea, summary, [tabindex]';
     const isShown = (element: Element) => element.checkVisibility({ visibilityProperty: true });
-    const all = [...(root?.querySelectorAll<HTMLElement>(controls) ?? [])].filter(
+    const all = [...root.querySelectorAll<HTMLElement>(controls)].filter(
       (element) => isShown(element) && element.tabIndex >= 0 && !element.matches(':disabled'),
     );
-    const looks = [...(root?.querySelectorAll('*') ?? [])].filter(
+    const looks = [...root.querySelectorAll('*')].filter(
       (element) =>
         isShown(element) &&
         getComputedStyle(element).cursor === 'pointer' &&
         element.closest(`${controls}, label, [role=option]`) === null,
     );
-    const heading = root?.querySelector<HTMLElement>('h1, h2');
+    const heading = root.querySelector<HTMLElement>('h1, h2');
     if (heading) {
       heading.tabIndex = -1;
       heading.focus();

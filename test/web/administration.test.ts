@@ -88,7 +88,7 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
     expect([...iris.problems, ...mona.problems]).toEqual([]);
   });
 
-  test('an owner changes a role, ends a session, and deactivates and reactivates a person', async () => {
+  test('an owner ends a session, revokes a key, changes a role, and deactivates and reactivates a person', async () => {
     await using iris = await chat.enter('owner');
     await using mona = await chat.enter('moderator');
     const { page, problems } = iris;
@@ -98,6 +98,12 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
     const row = people.getByRole('listitem').filter({ hasText: 'Mona Lindqvist' });
     await row.getByText(/^Moderator, \S+@/).waitFor();
     await expect.poll(() => people.getByRole('listitem').count()).toBe(1);
+    await row.getByText(/, no second factor$/).waitFor();
+    const withFactor = page.getByRole('combobox', { name: 'Second factor' });
+    await chooseOption(withFactor, 'Yes');
+    await people.getByText('No people found.').waitFor();
+    await chooseOption(withFactor, 'No');
+    await row.waitFor();
     const choose = async (item: string) => {
       await row.getByRole('button', { name: 'Manage Mona Lindqvist' }).click();
       await page.getByRole('menuitem', { name: item }).click();
@@ -108,6 +114,15 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
     await sessions.getByRole('button', { name: /^Sign out of/ }).click();
     await sessions.getByText('No active sessions.').waitFor();
     await mona.page.getByRole('button', { name: 'Sign in' }).first().waitFor();
+    await page.keyboard.press('Escape');
+
+    await mona.person.mutate('createApiKey', { name: 'Timetable', scopes: ['READ'] }, 'secret');
+    await choose('API keys…');
+    const keys = page.getByRole('dialog', { name: 'API keys of Mona Lindqvist' });
+    await keys.getByRole('button', { name: 'Revoke Timetable' }).click();
+    expect(await keys.getByRole('button', { name: 'Rename Timetable' }).count()).toBe(0);
+    await page.getByRole('dialog', { name: 'Revoke Timetable?' }).getByRole('button', { name: 'Revoke' }).click();
+    await keys.getByText('Only the default key.').waitFor();
     await page.keyboard.press('Escape');
 
     await choose('Change role…');

@@ -28,6 +28,28 @@ describe.runIf(hasChromium)(`the audit log in the chat${CHROMIUM_NOTE}`, () => {
     await newest.locator('del', { hasText: 'Member' }).waitFor();
     await newest.locator('ins', { hasText: 'Moderator' }).waitFor();
 
+    await page.getByText('Entries are deleted after 365 days.').waitFor();
+    await chooseOption(page.getByRole('combobox', { name: 'Action' }), 'All actions');
+    const objects = page.getByRole('combobox', { name: 'Object' });
+    await chooseOption(objects, 'Organization');
+    await entries.getByText('changed settings of the organization').first().waitFor();
+    await expect.poll(() => changed.count()).toBe(0);
+    await chooseOption(objects, 'Users');
+    await changed.first().locator('summary').click();
+    await changed.first().getByRole('button', { name: 'Only entries about Mona Lindqvist' }).press('Enter');
+    const only = page.getByText('Only entries about Mona Lindqvist');
+    await expect.poll(() => only.evaluate((element) => element === document.activeElement)).toBe(true);
+    const others = entries.getByRole('listitem').filter({ hasNotText: 'Mona Lindqvist' });
+    await changed.first().waitFor();
+    await expect.poll(() => others.count()).toBe(0);
+    const download = new URL((await page.getByRole('link', { name: 'CSV' }).getAttribute('href')) ?? '', page.url());
+    expect(Object.fromEntries(download.searchParams)).toEqual({
+      ...{ format: 'csv', object_type: 'user', object_id: String(mona.id) },
+    });
+    await page.getByRole('button', { name: 'Show all objects' }).click();
+    await chooseOption(objects, 'All objects');
+    await chooseOption(page.getByRole('combobox', { name: 'Action' }), 'Changed the role');
+
     const people = page.getByRole('combobox', { name: 'People' });
     await people.fill('Mona');
     await page.getByRole('option', { name: 'Mona Lindqvist' }).click();
@@ -37,9 +59,9 @@ describe.runIf(hasChromium)(`the audit log in the chat${CHROMIUM_NOTE}`, () => {
 
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'CSV' }).click();
-    const download = await downloading;
-    expect(download.suggestedFilename()).toMatch(/^audit-log-[\d-]+\.csv$/);
-    const text = await readFile(await download.path(), 'utf8');
+    const file = await downloading;
+    expect(file.suggestedFilename()).toMatch(/^audit-log-[\d-]+\.csv$/);
+    const text = await readFile(await file.path(), 'utf8');
     const [head, ...rows] = text.trim().split('\r\n');
     expect(head).toMatch(/^id,time,actor_kind/);
     expect(rows.length).toBeGreaterThanOrEqual(2);

@@ -133,7 +133,7 @@ describe.runIf(hasChromium)(`the first day of an organization${CHROMIUM_NOTE}`, 
     await eli.getByLabel('Person').fill('eli');
     await eli.getByRole('button', { name: 'Continue' }).click();
     await inbox(eli);
-    await invitations.getByText('No open invitations.').waitFor();
+    await invitations.getByText('No invitations.').waitFor();
 
     await button(ben, 'Sign out').click();
     await button(ben, 'Forgot password?').click();

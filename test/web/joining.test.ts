@@ -88,7 +88,7 @@ describe.runIf(hasChromium)(`joining and passwords in the chat${CHROMIUM_NOTE}`,
 
     await page.getByRole('button', { name: 'Revoke the link' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText('No open invitations.').waitFor();
+    await page.getByText('No invitations.').waitFor();
     await visitor.goto(link);
     await visitor.getByText('This invitation was revoked.').waitFor();
     expect(iris.problems).toEqual([]);

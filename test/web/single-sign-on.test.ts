@@ -76,6 +76,19 @@ describe.runIf(hasChromium)(`single sign-on in the chat${CHROMIUM_NOTE}`, () => 
     const { members } = await iris.person.ok('GET', '/users');
     expect(members.find((one: { full_name: string }) => one.full_name === name)).toMatchObject({ role: 300 });
 
+    // An app that opened the browser gets a code, which the page shows.
+    await visitor.setViewportSize({ width: 390, height: 844 });
+    await visitor.goto(`${chat.server.url}/accounts/login/openid/company?desktop_flow_otp=${'0'.repeat(64)}`);
+    await visitor.getByRole('heading', { name: 'Continue in the app' }).waitFor();
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await visitor.emulateMedia({ colorScheme });
+      expect(await faultsOf(visitor), colorScheme).toEqual([]);
+    }
+    expect(await visitor.evaluate(overflow)).toBe(0);
+    await visitor.keyboard.press('Tab');
+    expect(await visitor.evaluate('document.activeElement.textContent')).toBe('Copy');
+    await visitor.setViewportSize({ width: 1280, height: 800 });
+
     // A person who is not an owner sees neither the tab nor the list.
     await visitor.goto(`${chat.server.url}/settings/single-sign-on`);
     await visitor.getByText('Only owners can see these settings.').waitFor();

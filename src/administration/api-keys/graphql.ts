@@ -25,8 +25,8 @@ const ApiKey = builder.prismaNode('NamedApiKey', {
   ...byNumber,
   name: 'ApiKey',
   description:
-    'An API key with a name and scopes, in addition to the default key. Visible to its user. A key of a bot is also visible to ' +
-    'users who can administer the bot.',
+    'An API key with a name and scopes, in addition to the default key. Visible to its user, to the owner of a bot, and to ' +
+    'administrators. Keys of owners are visible to owners only.',
   fields: (t) => ({
     name: t.exposeString('name', { description: NAME }),
     scopes: t.field({
@@ -66,8 +66,8 @@ builder.objectField(User, 'apiKeys', (t) =>
       type: ApiKey,
       nullable: true,
       description:
-        'Named API keys of the user, newest first, without the default key. Empty unless the user is the viewer, or a bot that the ' +
-        'viewer can administer.',
+        'Named API keys of the user, newest first, without the default key. Empty unless the user is the viewer or a bot of ' +
+        'the viewer, or the viewer is an administrator. Keys of owners are visible to owners only.',
       resolve: async ({ id }, args, ctx) => pageOfList(await keysByUser(ctx).load(id), args),
     },
     ApiKeyConnection,
@@ -122,8 +122,8 @@ mutation('renameApiKey', {
 mutation('revokeApiKey', {
   scope: 'administration',
   description:
-    'Revokes an API key of the viewer or of a bot that the viewer can administer. Open requests and sockets of the key are ' +
-    'closed immediately.',
+    'Revokes an API key that the viewer can see. Open requests and sockets of the key are closed immediately. If the key ' +
+    'belongs to another user, that person or the owner of the bot is notified by email.',
   input: (t) => ({ apiKeyId: t.id({ ...refersTo('ApiKey'), description: WHICH }) }),
   payload: () => ({ apiKeyId: { type: 'ID', refersTo: 'ApiKey', description: 'Id of the revoked key.' } }),
   resolve: async (ctx, { apiKeyId }) => {

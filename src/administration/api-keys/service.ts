@@ -5,7 +5,7 @@ import { transact } from '../../events/log.ts';
 import type { NamedApiKey, Prisma, User } from '../../generated/prisma/client.ts';
 import { lockOrganization, lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { NotFoundError, requireScopes, ValidationError } from '../../platform/errors.ts';
+import { ForbiddenError, NotFoundError, requireScopes, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import type { KeyScope } from '../../platform/key-scopes.ts';
 import { oneLine } from '../../platform/mail/outbox.ts';
@@ -32,15 +32,17 @@ export interface NewApiKey {
   readonly currentPassword?: string | undefined;
 }
 
-/** Returns the filter for the keys that the viewer can see: their own, and those of bots that they can administer. */
+/**
+ * Returns the filter for the keys that the viewer can see and revoke: their own, those of their bots and, for administrators,
+ * those of all users except owners. Owners can see and revoke the keys of all users.
+ */
 export function visibleTo({ organizationId, viewer }: Ctx): Prisma.NamedApiKeyWhereInput {
   const own = { userId: viewer.id };
   if (isGuest(viewer.role)) return { organizationId, ...own };
-  const isBot = { botType: { not: null }, isSystem: false };
-  const ofOwnBots = { user: { ...isBot, botOwnerId: viewer.id } };
+  const ofOwnBots = { user: { botType: { not: null }, isSystem: false, botOwnerId: viewer.id } };
   if (!isAdministrator(viewer.role)) return { organizationId, OR: [own, ofOwnBots] };
-  const ofBots = { user: { ...isBot, ...(!isOwner(viewer.role) && { role: { not: OWNER } }) } };
-  return { organizationId, OR: [own, ofOwnBots, ofBots] };
+  const ofOthers = { user: { isSystem: false, ...(!isOwner(viewer.role) && { role: { not: OWNER } }) } };
+  return { organizationId, OR: [own, ofOwnBots, ofOthers] };
 }
 
 /** Returns the named keys of users that the viewer can see, the newest first. */
@@ -96,16 +98,19 @@ export async function createApiKey(
     emitKeysChanged(emit, user);
     const person = viewer.credential === null ? null : await personToNotify(tx, now.viewer.user);
     if (person !== null) {
-      const whose = user.botType === null ? '' : ` of the bot ${oneLine(user.fullName)}`;
       await queueSecurityMail(tx, now.viewer.organization, person, {
         subject: 'A new API key',
-        happened: `the API key "${oneLine(name)}"${whose} was created.`,
+        happened: `${described(name, user)} was created.`,
       });
     }
     return made;
   });
   return { apiKey, secret };
 }
+
+/** Describes a key in an email to its user, or to the owner of a bot. */
+const described = (name: string, { botType, fullName }: User): string =>
+  `the API key "${oneLine(name)}"${botType === null ? '' : ` of the bot ${oneLine(fullName)}`}`;
 
 function requireName(given: string): string {
   return requireText('name', given, { strip: true, min: 1, max: MAX_NAME_LENGTH });
@@ -123,15 +128,19 @@ function requireExpiry({ app, viewer: { credential } }: Ctx, given: Date | undef
 }
 
 /**
- * Renames an API key.
+ * Renames an API key of the viewer, or of a bot that the viewer can administer.
  *
  * @throws ValidationError if the name is blank or too long.
  * @throws NotFoundError if the viewer cannot see the key.
+ * @throws ForbiddenError if the key belongs to another person.
  */
 export function renameApiKey(ctx: Ctx, id: number, given: string): Promise<NamedApiKey> {
   const name = requireName(given);
   return transact(ctx, async (tx, emit) => {
     const { user, ...key } = await findKey(tx, ctx, id);
+    if (user.botType === null && user.id !== ctx.viewer.id) {
+      throw new ForbiddenError('Only its user can rename this API key.', { parameter: 'api_key_id' });
+    }
     if (key.name === name) return key;
     const { organizationId } = key;
     const renamed = await tx.namedApiKey.update({
@@ -148,14 +157,22 @@ export function renameApiKey(ctx: Ctx, id: number, given: string): Promise<Named
 }
 
 /**
- * Revokes an API key. It is invalid immediately, and its open connections end within seconds on every node.
+ * Revokes an API key. It is invalid immediately, and its open connections end within seconds on every node. If an administrator
+ * revokes the key of another user, that person, or the owner of the bot, is notified by email.
  *
  * @throws NotFoundError if the viewer cannot see the key.
  */
 export async function revokeApiKey(ctx: Ctx, id: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
-    const { user } = await findKey(tx, ctx, id);
+    const { user, name } = await findKey(tx, ctx, id);
     await revokeNamedKeys(tx, emit, user, { id });
+    const { viewer } = ctx;
+    const person = user.id === viewer.id ? null : await personToNotify(tx, user);
+    if (person === null || person.id === viewer.id) return;
+    await queueSecurityMail(tx, viewer.organization, person, {
+      subject: 'An API key',
+      happened: `an administrator revoked ${described(name, user)}.`,
+    });
   });
 }
 

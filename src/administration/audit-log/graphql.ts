@@ -16,7 +16,7 @@ import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { Organization } from '../organization/graphql.ts';
 import { ACTION_MEANINGS, ACTOR_MEANINGS, OBJECT_MEANINGS } from './meanings.ts';
-import { type AuditObject, matching, visibleTo } from './service.ts';
+import { type AuditObject, matching, retentionDays, visibleTo } from './service.ts';
 
 const valuesOf = <Name extends string>(names: readonly Name[], meanings: Readonly<Record<Name, string>>) =>
   Object.fromEntries(names.map((name) => [name.toUpperCase(), { value: name, description: meanings[name] }])) as Record<
@@ -193,8 +193,8 @@ builder.objectField(Organization, 'auditLogEntries', (t) =>
       nullable: true,
       extensions: { scope: 'administration' },
       description:
-        'The audit log, newest entries first. For administrators. Entries are deleted after the time that the operator ' +
-        'configured. `GET /audit-log/export` returns all of them as CSV or JSON Lines.',
+        'The audit log, newest entries first. For administrators. Entries are deleted after `auditLogRetentionDays`. ' +
+        '`GET /audit-log/export` returns all of them as CSV or JSON Lines.',
       args: {
         filter: t.arg({ type: AuditLogFilterInput, required: false, description: 'Conditions. Default: all entries.' }),
       },
@@ -212,4 +212,14 @@ builder.objectField(Organization, 'auditLogEntries', (t) =>
     },
     AuditLogEntryConnection,
   ),
+);
+
+builder.objectField(Organization, 'auditLogRetentionDays', (t) =>
+  t.float({
+    nullable: true,
+    description:
+      'Number of days after which the service deletes entries of the audit log, as the operator configured it. Null if the ' +
+      'viewer is not an administrator.',
+    resolve: (_organization, _args, ctx) => retentionDays(signedIn(ctx)),
+  }),
 );

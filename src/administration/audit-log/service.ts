@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { requireAdministrator } from '../../access/roles.ts';
+import { administersOrganization, requireAdministrator } from '../../access/roles.ts';
 import { type AuditAction, type AuditObjectType, writeAuditLog } from '../../events/audit.ts';
 import { requireLive } from '../../events/context.ts';
 import type { AuditLogEntry, Prisma } from '../../generated/prisma/client.ts';
@@ -9,6 +9,8 @@ import { ValidationError } from '../../platform/errors.ts';
 const MAX_FILTER_VALUES = 100;
 /** Number of entries that an export reads by one statement. */
 const EXPORTED_AT_ONCE = 500;
+
+const DAY_MS = 86_400_000;
 
 /** A changed object. */
 export interface AuditObject {
@@ -62,6 +64,10 @@ export function matching(ctx: Ctx, filter: AuditFilter): Prisma.AuditLogEntryWhe
     }),
   };
 }
+
+/** Returns the number of days for which entries are kept. Null if the viewer is not an administrator. */
+export const retentionDays = (ctx: Ctx): number | null =>
+  administersOrganization(ctx) ? ctx.app.config.auditLogMs / DAY_MS : null;
 
 /** Formats of an export. */
 export const EXPORT_FORMATS = ['csv', 'jsonl'] as const;

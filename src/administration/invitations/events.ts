@@ -4,7 +4,7 @@ import type { Emit } from '../../events/log.ts';
 import { documentEvent } from '../../events/wire.ts';
 import { ADMINISTRATOR } from '../../platform/roles.ts';
 
-/** The list of open invitations changed. Clients that show the list read it again. */
+/** The list of invitations changed. Clients that show the list read it again. */
 export const invitationsChanged = defineEvent('invites_changed', undefined, () => ({}));
 documentEvent(invitationsChanged, 'administrators and the users who sent the changed invitations', {});
 

@@ -29,6 +29,7 @@ import {
   createInviteLink,
   decidingChannelIds,
   inviteUsers,
+  isExpired,
   linkUrlOf,
   resendInvitation,
   revokeInvitation,
@@ -38,7 +39,7 @@ import { sendWelcomeTest } from './welcome.ts';
 
 const Invitation = builder.prismaNode('Invitation', {
   ...byNumber,
-  description: 'An invitation to join the organization that can still be used.',
+  description: 'An invitation to join the organization that was neither used nor revoked.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'Id in the REST API.' }),
     isReusable: t.exposeBoolean('isReusable', {
@@ -52,7 +53,7 @@ const Invitation = builder.prismaNode('Invitation', {
       nullable: true,
       extensions: { scope: 'administration' },
       description:
-        'URL of a link. Null for an invitation by email, or if the operator lost the key that encrypts the link. For a ' +
+        'URL of a link. Null for an invitation by email, if the link has expired, or if the operator lost the key that encrypts the link. For a ' +
         'role above `MEMBER`, also null in a session if the sign-in was more than ten minutes ago, unless the request ' +
         'contains the current password. Null if another user created the invitation, and it includes a channel that the ' +
         'viewer cannot read.',
@@ -94,6 +95,12 @@ const Invitation = builder.prismaNode('Invitation', {
       nullable: true,
       description: 'Time at which the invitation expires. Null: never.',
     }),
+    isExpired: t.boolean({
+      description:
+        'Whether the invitation has expired. It can no longer be used, and `resendInvitation` renews it. Expired invitations ' +
+        'are deleted after 30 days.',
+      resolve: (invitation, _args, ctx) => isExpired(ctx, invitation),
+    }),
   }),
 });
 nodeModel('Invitation', 'Invitation', visibleTo);
@@ -109,7 +116,7 @@ builder.objectField(Organization, 'invitations', (t) =>
       type: Invitation,
       nullable: true,
       description:
-        'Open invitations, oldest first. Administrators see the invitations of all users, other viewers only their own. ' +
+        'Invitations that were neither used nor revoked, also expired ones, oldest first. Administrators see the invitations of all users, other viewers only their own. ' +
         "Invitations for a role higher than the viewer's are left out.",
       resolve: (_organization, args, ctx, info) =>
         pageOf('Invitation', { where: visibleTo(signedIn(ctx)), order: { id: 'asc' }, args, ctx, info }),
@@ -280,7 +287,7 @@ mutation('revokeInvitation', {
   description:
     'Revokes an invitation: its link can no longer be used. If the link is reusable, the links in emails that people ' +
     'requested on its page become invalid too.',
-  input: (t) => ({ invitationId: t.id({ ...refersTo('Invitation'), description: 'Id of an open invitation.' }) }),
+  input: (t) => ({ invitationId: t.id({ ...refersTo('Invitation'), description: 'Id of the invitation.' }) }),
   payload: () => ({
     invitationId: { type: 'ID', refersTo: 'Invitation', description: 'Id of the revoked invitation.' },
   }),
@@ -294,9 +301,9 @@ mutation('resendInvitation', {
   scope: 'administration',
   description:
     'Sends the email of an invitation again. The link in the previous email becomes invalid, and the lifetime begins ' +
-    'again.',
+    'again, also if the invitation has expired.',
   input: (t) => ({
-    invitationId: t.id({ ...refersTo('Invitation'), description: 'Id of an open invitation by email.' }),
+    invitationId: t.id({ ...refersTo('Invitation'), description: 'Id of an invitation by email.' }),
   }),
   payload: () => ({ invitation: { type: Invitation, description: 'The invitation after the change.' } }),
   errors: [InvitationFailedError],
@@ -364,6 +371,6 @@ publicMutation('acceptInvitation', {
 
 eventType('invites_changed', undefined, 'InvitationsChangedEvent', () => ({}), {
   description:
-    'The list of open invitations changed. Sent to administrators, and to the users who created the changed invitations.',
+    'The list of invitations changed. Sent to administrators, and to the users who created the changed invitations.',
   outdates: () => [{ typename: 'Organization', id: null, fields: ['invitations'] }],
 });

@@ -183,7 +183,8 @@ export const resendInvite = endpoint({
   equivalents: ['resendInvitation'],
   scope: 'administration',
   summary: 'Send an invitation by email again',
-  description: 'The link in the previous email becomes invalid, and the lifetime begins again.',
+  description:
+    'The link in the previous email becomes invalid, and the lifetime begins again, also if the invitation has expired.',
   params: { invite_id },
   reply: {},
   async handle(ctx, { invite_id }) {

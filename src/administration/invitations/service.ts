@@ -14,7 +14,7 @@ import { isRowId } from '../../platform/ids.ts';
 import { eraseMailNaming } from '../../platform/mail/outbox.ts';
 import { isAdministrator, MEMBER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
-import { requireWithin } from '../../platform/totals.ts';
+import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { addressRule } from '../domains/service.ts';
 import { linkTokenHash, newLinkToken } from '../link-tokens.ts';
 import { requireMailServer } from '../mail-server.ts';
@@ -69,29 +69,28 @@ export interface Invited {
 }
 
 /**
- * Returns the condition for invitations that are neither closed nor expired. It does not check whether the inviter can still
- * invite people.
+ * Returns the filter for the invitations that the viewer can see: those that the viewer sent and, for administrators, those of
+ * all users, until they are used or revoked. Expired ones are among them, because they can be sent again. Invitations with a
+ * higher role than the viewer's are hidden, because their links grant that role.
  */
-export const openAt = (now: Date): Prisma.InvitationWhereInput => ({
-  closedAt: null,
-  OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
-});
-
-/**
- * Returns the filter for the invitations that the viewer can see: the open ones that the viewer sent, and for administrators
- * those of all users. Invitations with a higher role than the viewer's are hidden, because their links grant that role.
- */
-export const visibleTo = ({ app, organizationId, viewer }: Ctx): Prisma.InvitationWhereInput => ({
+export const visibleTo = ({ organizationId, viewer }: Ctx): Prisma.InvitationWhereInput => ({
   organizationId,
   linkId: null,
   role: { gte: viewer.role },
   ...(!isAdministrator(viewer.role) && { inviterId: viewer.id }),
-  ...openAt(app.now()),
+  closedAt: null,
 });
 
-/** Returns the open invitations that the viewer can see, oldest first. */
+/** Returns the invitations that the viewer can see and that have not expired, oldest first. */
 export const listInvitations = (ctx: Ctx): Promise<Invitation[]> =>
-  ctx.work.db.invitation.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
+  ctx.work.db.invitation.findMany({
+    where: { ...visibleTo(ctx), OR: [{ expiresAt: null }, { expiresAt: { gt: ctx.app.now() } }] },
+    orderBy: { id: 'asc' },
+  });
+
+/** Returns whether an invitation has expired. */
+export const isExpired = ({ app }: Pick<Ctx, 'app'>, { expiresAt }: Pick<Invitation, 'expiresAt'>): boolean =>
+  expiresAt !== null && expiresAt <= app.now();
 
 /**
  * Returns the ids of the channels that determine whether the viewer can see the URL of an invitation. Empty for the viewer's own
@@ -101,8 +100,8 @@ export const decidingChannelIds = ({ viewer }: Ctx, { inviterId, sealedToken, ch
   sealedToken === null || inviterId === viewer.id ? [] : channelIds;
 
 /**
- * Returns the URL of a reusable invitation. Null for an invitation by email, and if the URL can no longer be read, because
- * SECRET_KEY was replaced. Null for a role above member, unless the viewer proved their identity as for the creation of the
+ * Returns the URL of a reusable invitation. Null for an invitation by email, if it has expired, and if the URL can no longer be
+ * read, because SECRET_KEY was replaced. Null for a role above member, unless the viewer proved their identity as for the creation of the
  * invitation. Null for an invitation of another user into a channel that the viewer cannot read, because the link grants access
  * to the channel.
  *
@@ -111,7 +110,7 @@ export const decidingChannelIds = ({ viewer }: Ctx, { inviterId, sealedToken, ch
 export function linkUrlOf(ctx: Ctx, invitation: Invitation, readable: ReadonlySet<number>): string | null {
   const { app, viewer } = ctx;
   const { sealedToken, role } = invitation;
-  if (sealedToken === null || !app.keys.canOpen(sealedToken)) return null;
+  if (sealedToken === null || isExpired(ctx, invitation) || !app.keys.canOpen(sealedToken)) return null;
   if (role < MEMBER && !isRecentlyProved(ctx)) return null;
   if (!decidingChannelIds(ctx, invitation).every((id) => readable.has(id))) return null;
   return invitationUrl(app, viewer.organization, app.keys.open(sealedToken));
@@ -345,8 +344,10 @@ export async function countEmails(
  * Inserts invitations, and returns them in the same order. Invitations that people requested on the page of a reusable link
  * (with `linkId`) must not be mixed with others in one call. The transaction must hold the lock of the organization's row.
  *
- * @throws TotalReachedError if the organization would have more than 5,000 open invitations. Those with a `linkId` are counted
- *   separately.
+ * If the organization would have more than 5,000 invitations, the oldest expired ones are deleted. Those with a `linkId` are
+ * counted separately.
+ *
+ * @throws TotalReachedError if the organization would have more than 5,000 invitations that have not expired.
  */
 export async function insertInvitations(
   tx: Tx,
@@ -362,10 +363,35 @@ export async function insertInvitations(
     data: rows.map((row) => ({ ...row, organizationId, createdAt })),
   });
   const linkId = rows.some((row) => row.linkId != null) ? { not: null } : null;
-  const held = await tx.invitation.count({ where: { organizationId, linkId, ...openAt(createdAt) } });
-  requireWithin('invitations', held);
+  await requireRoom(tx, createdAt, organizationId, linkId);
   // Ids increase in the order of the rows, but the database may return the rows in any order.
   return inserted.sort((a, b) => a.id - b.id);
+}
+
+/**
+ * Checks that the organization has at most 5,000 invitations of a kind. Otherwise deletes the oldest expired ones.
+ *
+ * @param linkId Condition that selects the kind.
+ * @throws TotalReachedError if too many have not expired.
+ */
+async function requireRoom(
+  tx: Tx,
+  now: Date,
+  organizationId: number,
+  linkId: Prisma.IntNullableFilter | null,
+): Promise<void> {
+  const which = { organizationId, linkId, closedAt: null };
+  const held = await tx.invitation.count({ where: which });
+  const surplus = held - TOTALS.invitations.max;
+  if (surplus <= 0) return;
+  const expired = await tx.invitation.findMany({
+    where: { ...which, expiresAt: { lte: now }, requested: { none: { organizationId } } },
+    orderBy: [{ expiresAt: 'asc' }, { id: 'asc' }],
+    take: surplus,
+    select: { id: true },
+  });
+  await tx.invitation.deleteMany({ where: { organizationId, id: { in: expired.map(({ id }) => id) } } });
+  requireWithin('invitations', held - expired.length);
 }
 
 /**
@@ -393,7 +419,7 @@ export async function createInviteLink(ctx: Ctx, given: NewInvitation): Promise<
 }
 
 /**
- * Returns an open invitation that the viewer can see.
+ * Returns an invitation that the viewer can see, expired or not.
  *
  * @param isReusable Kind of the invitation. Undefined: both.
  * @throws NotFoundError if there is none.
@@ -411,7 +437,7 @@ async function accessInvitation(tx: Tx, ctx: Ctx, id: number, isReusable?: boole
  * Revokes an invitation: its link can no longer be used. If it is a reusable link, the invitations that people requested on its
  * page are revoked too.
  *
- * @throws NotFoundError if there is no open invitation with this id that the viewer can see.
+ * @throws NotFoundError if there is no invitation with this id that the viewer can see, or it was used or revoked.
  */
 export async function revokeInvitation(ctx: Ctx, id: number, isReusable?: boolean): Promise<void> {
   await transact(ctx, async (tx, emit) => {
@@ -426,7 +452,7 @@ export async function revokeInvitation(ctx: Ctx, id: number, isReusable?: boolea
 }
 
 /**
- * Closes open invitations, and removes their addresses and tokens. The transaction must hold the lock of the organization's row.
+ * Closes invitations that were neither used nor revoked, and removes their addresses and tokens. The transaction must hold the lock of the organization's row.
  *
  * @param which Condition on the invitations of the organization.
  * @param wasUsed Whether a person joined. If not, the invitations are revoked.
@@ -447,10 +473,10 @@ export async function closeInvitations(
 
 /**
  * Sends the email of an invitation again, with a new link. The link in the previous email becomes invalid, and the lifetime
- * begins again.
+ * begins again, also if it has expired.
  *
  * @throws ConflictError if the server cannot send email.
- * @throws NotFoundError if there is no open invitation by email with this id that the viewer can see.
+ * @throws NotFoundError if there is no invitation by email with this id that the viewer can see, or it was used or revoked.
  * @throws ForbiddenError if the viewer can no longer invite people.
  * @throws InvitationFailedError if the daily limit would be exceeded.
  */
@@ -490,7 +516,7 @@ async function sendAgain(tx: Tx, emit: Emit, ctx: Ctx, before: Invitation): Prom
   return invitation;
 }
 
-/** Revokes all open invitations of a user, as part of the user's deactivation. */
+/** Revokes all invitations of a user, as part of the user's deactivation. */
 export async function revokeInvitationsOf(
   tx: Tx,
   emit: Emit,

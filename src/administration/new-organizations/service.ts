@@ -60,6 +60,12 @@ export interface WantedOrganization {
   readonly email: string;
 }
 
+/** Address to which the link of a first owner was sent, and URL of the organization that it opens. */
+interface RequestedOrganization {
+  readonly email: string;
+  readonly url: string;
+}
+
 /** A new organization without users, with the link of its first owner. */
 export interface AwaitingOrganization extends SignUpLink {
   readonly organization: Organization;
@@ -143,7 +149,10 @@ export async function createOwnerLink(app: App, { id }: Organization, email: str
  * @throws RateLimitHitError after 3 requests for the address, or 10 from the client's network, within an hour, and if 1,000
  *   organizations wait for their first owner.
  */
-export async function requestOrganization(request: RequestCtx, wanted: WantedOrganization): Promise<void> {
+export async function requestOrganization(
+  request: RequestCtx,
+  wanted: WantedOrganization,
+): Promise<RequestedOrganization> {
   const { app, work, caller } = request;
   requireOpen(app);
   requireMailServer(app, 'Ask the operator of the server to create the organization.');
@@ -167,11 +176,12 @@ export async function requestOrganization(request: RequestCtx, wanted: WantedOrg
     throw new RateLimitHitError(HOUR_SECONDS);
   }
   const { clientName } = request;
+  const home = urlOf(app.config, subdomain);
   await createAwaiting(
     { app, work, caller, clientName },
     { name: wanted.name, subdomain, email },
     DAY_MS,
-    (tx, { organization, url }) => {
+    (tx, { organization, url: link }) => {
       const place = oneLine(organization.name);
       return queueMail(tx, {
         organizationId: organization.id,
@@ -179,16 +189,17 @@ export async function requestOrganization(request: RequestCtx, wanted: WantedOrg
         subject: `Your organization ${place}`,
         body: `Hello,
 
-You asked for the organization ${place} at ${urlOf(app.config, subdomain)}.
+You asked for the organization ${place} at ${home}.
 To become its owner, follow this link within a day:
 
-${url}
+${link}
 
 If you did not ask for this, ignore this email. The organization is then removed.
 `,
       });
     },
   );
+  return { email, url: home };
 }
 
 /** Checks that visitors can create organizations. @throws ForbiddenError if the operator does not permit it. */

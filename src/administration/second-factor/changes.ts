@@ -1,7 +1,6 @@
 import type { Account } from '../../access/accounts.ts';
 import type { Ctx } from '../../access/context.ts';
 import { asOfNow, requireLiveCredential } from '../../access/sign-in.ts';
-import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
@@ -13,7 +12,7 @@ import { factorsOf } from '../sign-in/factors.ts';
 import { newRecoveryCodes, recoveryHash } from '../sign-in/one-time-codes.ts';
 import { requireProof } from '../sign-in/proof.ts';
 import { isFactorRequired } from '../sign-in/second-step.ts';
-import { secondFactorChanged } from './events.ts';
+import { emitFactorChanged } from './events.ts';
 
 /** Checks that the viewer can have second factors. @throws ForbiddenError for a bot. */
 export function requirePerson({ viewer }: Ctx): void {
@@ -138,5 +137,5 @@ export async function factorsChanged(tx: Tx, emit: Emit, user: User): Promise<vo
   const { organizationId, id: userId } = user;
   const { count } = await factorsOf(tx, user);
   if (count === 0) await tx.recoveryCode.deleteMany({ where: { organizationId, userId } });
-  emit(secondFactorChanged(), users([userId]));
+  emitFactorChanged(emit, user);
 }

@@ -1,11 +1,15 @@
 import { signedIn } from '../../access/context.ts';
 import { OrganizationDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { batchResolver } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
-import { eventType, outdatedRoot } from '../../api/graphql/schema/event-types.ts';
+import { projectedFromEvent } from '../../api/graphql/schema/event-projections.ts';
+import { type EventSource, eventType, outdatedOf, outdatedRoot } from '../../api/graphql/schema/event-types.ts';
 import { mutation, publicMutation } from '../../api/graphql/schema/mutation.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import type { Passkey } from '../../generated/prisma/client.ts';
+import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
+import { canSeeSecondFactor, haveSecondFactor } from '../../people/second-factors.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
 import { FactorProof, REQUEST_OPTIONS } from '../sign-in/graphql-inputs.ts';
@@ -79,6 +83,20 @@ builder.queryField('ownSecondFactor', (t) =>
     nullable: true,
     description: "The viewer's second factors.",
     resolve: (_root, _args, ctx) => factorState(signedIn(ctx)),
+  }),
+);
+
+builder.prismaObjectField(User, 'hasSecondFactor', (t) =>
+  t.boolean({
+    nullable: true,
+    description:
+      'Whether the person has a second factor: an authenticator app or a passkey. Null for bots, and unless the user is the ' +
+      'viewer or the viewer is an administrator. For owners it is visible to owners only.',
+    select: { isSystem: true },
+    resolve: batchResolver((users, ctx) => {
+      const { viewer } = signedIn(ctx);
+      return haveSecondFactor(ctx).loadAll(users.map((user) => (canSeeSecondFactor(viewer, user) ? user.id : null)));
+    }),
   }),
 );
 
@@ -293,7 +311,29 @@ mutation('resetSecondFactor', {
   }),
 });
 
-eventType('second_factor_changed', undefined, 'SecondFactorChangedEvent', () => ({}), {
-  description: "The viewer's second factors or recovery codes changed.",
-  outdates: () => [outdatedRoot('ownSecondFactor')],
-});
+interface Changed {
+  readonly user_id: number;
+}
+
+eventType<Changed>(
+  'second_factor_changed',
+  undefined,
+  'SecondFactorChangedEvent',
+  (t) => ({
+    user: t.field({
+      type: User,
+      nullable: true,
+      description: 'The person.',
+      ...projectedFromEvent(userReference, ({ event }: EventSource<Changed>) => event.user_id),
+    }),
+  }),
+  {
+    description:
+      'The second factors or recovery codes of a person changed. Sent to the person and to administrators, of owners to the ' +
+      'person and to owners.',
+    outdates: ({ event }) => [
+      outdatedRoot('ownSecondFactor'),
+      ...outdatedOf('User', [event.user_id], ['hasSecondFactor']),
+    ],
+  },
+);

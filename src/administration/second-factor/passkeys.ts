@@ -1,7 +1,6 @@
 import type { Account } from '../../access/accounts.ts';
 import type { Ctx, RequestCtx, Scope } from '../../access/context.ts';
 import { requireLiveCredential } from '../../access/sign-in.ts';
-import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Passkey } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
@@ -30,7 +29,7 @@ import {
 } from '../sign-in/webauthn.ts';
 import { aboutCodes, type Change, type CheckProof, codesOfFirst, proveAddition, removingFactor } from './changes.ts';
 import { completeEnrollment, enrollmentOf, scopeOf } from './enrollment.ts';
-import { secondFactorChanged } from './events.ts';
+import { emitFactorChanged } from './events.ts';
 
 const MAX_NAME_LENGTH = 100;
 /** Maximum length of a credential id in base64url. */
@@ -153,7 +152,7 @@ function storing(
     // An authenticator app that was begun without a second factor would otherwise be added beside this one without its proof.
     await tx.secondFactor.deleteMany({ where: { organizationId, userId: user.id, confirmedAt: null } });
     emit.audit({ action: 'passkey_added', objectType: 'user', objectId: user.id, actorId: user.id });
-    emit(secondFactorChanged(), users([user.id]));
+    emitFactorChanged(emit, user);
     await queueSecurityMail(tx, organization, user, {
       subject: 'A passkey',
       happened: `the passkey "${oneLine(created.name)}" was added to your account. It can be used to sign in.${aboutCodes(recoveryCodes)}`,
@@ -205,7 +204,7 @@ export function renamePasskey(ctx: Ctx, id: string, given: string): Promise<Pass
     if (passkey.name === name) return passkey;
     const renamed = await tx.passkey.update({ where: keyOf(ctx.organizationId, credentialId), data: { name } });
     emit.audit({ action: 'passkey_renamed', objectType: 'user', objectId: ctx.viewer.id });
-    emit(secondFactorChanged(), users([ctx.viewer.id]));
+    emitFactorChanged(emit, ctx.viewer.user);
     return renamed;
   });
 }

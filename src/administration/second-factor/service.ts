@@ -2,7 +2,6 @@ import { type Account, readAccount } from '../../access/accounts.ts';
 import type { App, Ctx, RequestCtx, Scope } from '../../access/context.ts';
 import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow, requireLiveCredential } from '../../access/sign-in.ts';
-import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Passkey, SecondFactor, User } from '../../generated/prisma/client.ts';
 import { lockOrganization, lockUser } from '../../people/locks.ts';
@@ -28,7 +27,7 @@ import {
   replaceCodes,
 } from './changes.ts';
 import { completeEnrollment, enrollmentOf, requireEnrollment, scopeOf } from './enrollment.ts';
-import { secondFactorChanged } from './events.ts';
+import { emitFactorChanged } from './events.ts';
 
 /** The second factors of the viewer, as the settings show them. */
 export interface FactorState {
@@ -162,7 +161,7 @@ async function confirming(
     });
     if (count === 0) throw notBegun();
     emit.audit({ action: 'second_factor_added', objectType: 'user', objectId: user.id, actorId: user.id });
-    emit(secondFactorChanged(), users([user.id]));
+    emitFactorChanged(emit, user);
     await queueSecurityMail(tx, organization, user, {
       subject: 'A second factor',
       happened: `an authenticator app was added to your account as a second factor.${aboutCodes(codes)}`,
@@ -197,7 +196,7 @@ export async function replaceRecoveryCodes(
     await requireFactor(tx, viewer.user);
     const codes = await replaceCodes(tx, viewer.user);
     emit.audit({ action: 'recovery_codes_replaced', objectType: 'user', objectId: viewer.id });
-    emit(secondFactorChanged(), users([viewer.id]));
+    emitFactorChanged(emit, viewer.user);
     await queueSecurityMail(tx, viewer.organization, viewer.user, {
       subject: 'Your recovery codes',
       happened: 'the recovery codes of your second factor were replaced.',

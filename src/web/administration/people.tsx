@@ -15,11 +15,11 @@ export function People() {
   return (
     <>
       <p className="soft">
-        Use the menu next to a name to change the role, reset the password, list sessions or deactivate the account. See
-        also the <Link to={addressOf({ name: 'invitations' })}>open invitations</Link>.
+        Use the menu next to a name to change the role, reset the password, list sessions and API keys, or deactivate
+        the account. See also the <Link to={addressOf({ name: 'invitations' })}>invitations</Link>.
       </p>
       <Failure of={read} />
-      <PeopleList withAddress>
+      <PeopleList isAdministration>
         {(viewerCanInviteUsers || viewerCanCreateInviteLinks) && (
           <Button kind="primary" onClick={() => openDialog(<InvitePeople />)}>
             Invite people

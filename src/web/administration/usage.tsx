@@ -34,7 +34,7 @@ export function Usage() {
             limit: totals.maxCustomProfileFields,
           },
           { label: 'Domains', used: read.data.organizationDomains?.totalCount, limit: totals.maxOrganizationDomains },
-          { label: 'Open invitations', used: organization?.invitations?.totalCount, limit: totals.maxInvitations },
+          { label: 'Invitations', used: organization?.invitations?.totalCount, limit: totals.maxInvitations },
           {
             label: 'Identity providers',
             used: organization?.identityProviders?.totalCount,

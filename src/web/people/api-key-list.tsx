@@ -10,21 +10,27 @@ import { RenameKeyDialog, SCOPE_NAMES } from './api-key-forms.tsx';
 interface ListProps {
   readonly keys: readonly ApiKeyLineFragment[];
   readonly onChange: () => void;
+  /** Whether the keys belong to a person other than the viewer, who can only revoke them. */
+  readonly isOfOther?: boolean;
 }
 
 /** The named API keys of a user, with buttons that rename and revoke them. */
-export function KeyList({ keys, onChange }: ListProps) {
+export function KeyList({ keys, onChange, isOfOther = false }: ListProps) {
   if (keys.length === 0) return <p className="soft">Only the default key.</p>;
   return (
     <ul className="plain-list">
       {keys.map((key) => (
-        <KeyRow key={key.id} apiKey={key} onChange={onChange} />
+        <KeyRow key={key.id} apiKey={key} onChange={onChange} isOfOther={isOfOther} />
       ))}
     </ul>
   );
 }
 
-function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKeyLineFragment; readonly onChange: () => void }) {
+interface RowProps extends Required<Pick<ListProps, 'onChange' | 'isOfOther'>> {
+  readonly apiKey: ApiKeyLineFragment;
+}
+
+function KeyRow({ apiKey, onChange, isOfOther }: RowProps) {
   const { moment } = useClock();
   const { name, scopes, expiresAt, lastUsedAt } = apiKey;
   const isExpired = expiresAt != null && new Date(expiresAt) <= new Date();
@@ -41,12 +47,14 @@ function KeyRow({ apiKey, onChange }: { readonly apiKey: ApiKeyLineFragment; rea
         </p>
       </div>
       <div className="row-actions">
-        <Button
-          aria-label={`Rename ${name}`}
-          onClick={() => openDialog(<RenameKeyDialog apiKey={apiKey} onDone={onChange} />)}
-        >
-          Rename
-        </Button>
+        {!isOfOther && (
+          <Button
+            aria-label={`Rename ${name}`}
+            onClick={() => openDialog(<RenameKeyDialog apiKey={apiKey} onDone={onChange} />)}
+          >
+            Rename
+          </Button>
+        )}
         <Button
           aria-label={`Revoke ${name}`}
           onClick={() => openDialog(<Revocation apiKey={apiKey} onDone={onChange} />)}

@@ -21,7 +21,7 @@ import { CopyLink, InvitePeople } from './invite-people.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 import { ROLE_NAMES } from './roles.ts';
 
-/** List of the open invitations that the viewer can see, with a button that opens the form for new ones. */
+/** List of the invitations that the viewer can see, also expired ones, with a button that opens the form for new ones. */
 export function InvitationsView({ menu }: { readonly menu: ReactNode }) {
   const read = useData(InvitationsDocument, {}, { requestPolicy: 'cache-and-network' });
   const { viewerCanInviteUsers = false, viewerCanCreateInviteLinks = false } = read.data?.organization ?? {};
@@ -31,7 +31,7 @@ export function InvitationsView({ menu }: { readonly menu: ReactNode }) {
       <Header menu={menu} title="Invitations" />
       <div className="page" data-section>
         <PeopleTabs />
-        <section className="page-section" aria-label="Open invitations">
+        <section className="page-section" aria-label="Invitations">
           {mayInvite && (
             <div className="page-bar">
               <Button kind="primary" onClick={() => openDialog(<InvitePeople />)}>
@@ -60,7 +60,7 @@ function InvitationsPage({ page }: { readonly page: ListPage }) {
       {nodes.map((invitation) => (
         <InvitationRow key={invitation.id} invitation={invitation} />
       ))}
-      {nodes.length === 0 && page.after === null && <li className="row soft">No open invitations.</li>}
+      {nodes.length === 0 && page.after === null && <li className="row soft">No invitations.</li>}
       <More page={page} info={pageInfo}>
         More invitations
       </More>
@@ -71,7 +71,7 @@ function InvitationsPage({ page }: { readonly page: ListPage }) {
 function InvitationRow({ invitation }: { readonly invitation: InvitationLineFragment }) {
   const client = useClient();
   const { moment } = useClock();
-  const { id, email, isReusable, linkUrl, role, inviter, expiresAt } = invitation;
+  const { id, email, isReusable, linkUrl, role, inviter } = invitation;
   const name = isReusable ? 'Invitation link' : (email ?? '');
   const resend = async () => {
     const answer = await act(client, ResendInvitationDocument, { input: { invitationId: id } });
@@ -85,7 +85,7 @@ function InvitationRow({ invitation }: { readonly invitation: InvitationLineFrag
         </strong>
         <p className="soft">
           {ROLE_NAMES[role]}, from <bdi>{inviter.fullName}</bdi>
-          {expiresAt === null ? ', does not expire' : `, expires ${moment(expiresAt)}`}
+          {`, ${expiryOf(invitation, moment)}`}
         </p>
       </div>
       <div className="row-actions">
@@ -104,6 +104,11 @@ function InvitationRow({ invitation }: { readonly invitation: InvitationLineFrag
       </div>
     </li>
   );
+}
+
+function expiryOf({ expiresAt, isExpired }: InvitationLineFragment, moment: (time: string) => string): string {
+  if (expiresAt === null) return 'does not expire';
+  return `${isExpired ? 'expired' : 'expires'} ${moment(expiresAt)}`;
 }
 
 function Revocation({ invitation: { id, email, isReusable } }: { readonly invitation: InvitationLineFragment }) {

@@ -18,6 +18,11 @@ const KIND_NAMES = [
   ['bots', 'Bots'],
   ['deactivated', 'Deactivated'],
 ] as const;
+const FACTORS = [
+  ['', 'Any'],
+  ['with', 'Yes'],
+  ['without', 'No'],
+] as const;
 const ROLES = [['', 'Any'] as const, ...(Object.entries(ROLE_NAMES) as [UserRole, string][])];
 
 type Filter = Omit<UsersQueryVariables, 'after'>;
@@ -25,22 +30,24 @@ type Filter = Omit<UsersQueryVariables, 'after'>;
 type Person = NonNullable<UsersQuery['users']>['nodes'][number];
 
 interface Props {
-  /** Whether rows show the email addresses that the viewer can see. */
-  readonly withAddress?: boolean;
+  /** Whether rows show email addresses and second factors, as far as the viewer can see them. For administrators. */
+  readonly isAdministration?: boolean;
   /** Controls beside the fields that filter the list. */
   readonly children?: ReactNode;
 }
 
 /** List of the users that the viewer can see: people, bots or deactivated users, as the viewer chooses. */
-export function PeopleList({ withAddress = false, children }: Props) {
+export function PeopleList({ isAdministration = false, children }: Props) {
   const [text, setText] = useState('');
   const [kind, setKind] = useState<keyof typeof KINDS>('people');
   const [role, setRole] = useState<UserRole | ''>('');
+  const [factor, setFactor] = useState<(typeof FACTORS)[number][0]>('');
   const nameContains = useDeferredValue(text.trim());
   const filter: Filter = {
     ...KINDS[kind],
-    withAddress,
+    isAdministration,
     ...(role !== '' && { role }),
+    ...(factor !== '' && { hasSecondFactor: factor === 'with' }),
     ...(nameContains !== '' && { nameContains }),
   };
   return (
@@ -49,6 +56,7 @@ export function PeopleList({ withAddress = false, children }: Props) {
         <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
         <Choice label="Show" options={KIND_NAMES} value={kind} onChoose={setKind} />
         <Choice label="Role" options={ROLES} value={role} onChoose={setRole} />
+        {isAdministration && <Choice label="Second factor" options={FACTORS} value={factor} onChoose={setFactor} />}
         {children}
       </div>
       <ul className="plain-list" aria-label="People">
@@ -77,5 +85,9 @@ function PeoplePage({ page, filter }: { readonly page: ListPage; readonly filter
   );
 }
 
-const detailOf = ({ role, deliveryEmail }: Person): string =>
-  deliveryEmail == null ? ROLE_NAMES[role] : `${ROLE_NAMES[role]}, ${deliveryEmail}`;
+const detailOf = ({ role, deliveryEmail, hasSecondFactor }: Person): string =>
+  [
+    ROLE_NAMES[role],
+    ...(deliveryEmail == null ? [] : [deliveryEmail]),
+    ...(hasSecondFactor == null ? [] : [hasSecondFactor ? 'second factor' : 'no second factor']),
+  ].join(', ');

@@ -19,6 +19,7 @@ import { Choice, PasswordField, passwordIn, Refusal } from '../ui/form.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { notify } from '../ui/notices.tsx';
 import { openPopup } from '../ui/popup.tsx';
+import { ApiKeysDialog } from './api-keys-dialog.tsx';
 import { IdentitiesDialog } from './linked-identities.tsx';
 import { ROLE_NAMES } from './roles.ts';
 import { SessionsDialog } from './sessions-dialog.tsx';
@@ -80,6 +81,11 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewer: Viewer
         icon: 'clock',
         onChoose: () => openDialog(<SessionsDialog person={person} />),
       }),
+      ...when(canManageSignIns(person, viewer), {
+        label: 'API keys…',
+        icon: 'code',
+        onChoose: () => openDialog(<ApiKeysDialog person={person} />),
+      }),
       ...when(viewerCanEdit && !isActive, {
         label: 'Reactivate',
         icon: 'check',
@@ -97,8 +103,8 @@ function groupsFor(client: Client, person: ManagedPersonFragment, viewer: Viewer
 }
 
 /**
- * Returns whether the viewer can manage the sessions and linked identities of another person. Those of owners are visible to
- * owners only.
+ * Returns whether the viewer can manage the sessions, linked identities and API keys of another person. Those of owners are
+ * visible to owners only.
  */
 const canManageSignIns = ({ id, role, isBot, isActive }: ManagedPersonFragment, viewer: Viewer): boolean =>
   id !== viewer.id &&

@@ -1,4 +1,4 @@
-import type { AuditAction, AuditActorKind, AuditLogLineFragment } from '../generated/graphql.ts';
+import type { AuditAction, AuditActorKind, AuditLogLineFragment, AuditObjectType } from '../generated/graphql.ts';
 
 /** Texts of the actions, which follow the name of the actor. `…` stands for the object. */
 export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
@@ -84,6 +84,21 @@ export const ACTION_WORDS: Readonly<Record<AuditAction, string>> = {
   PROFILE_FIELD_DELETED: 'deleted the profile field …',
   PROFILE_FIELDS_REORDERED: 'reordered the profile fields',
   AUDIT_LOG_EXPORTED: 'exported the audit log',
+};
+
+/** Names of the kinds of objects, for a list of them. */
+export const OBJECT_WORDS: Readonly<Record<AuditObjectType, string>> = {
+  API_KEY: 'API keys',
+  CHANNEL: 'Channels',
+  CHANNEL_FOLDER: 'Channel folders',
+  EMOJI: 'Custom emoji',
+  DOMAIN: 'Domains',
+  USER_GROUP: 'Groups',
+  IDENTITY_PROVIDER: 'Identity providers',
+  INVITATION: 'Invitations',
+  ORGANIZATION: 'Organization',
+  PROFILE_FIELD: 'Profile fields',
+  USER: 'Users',
 };
 
 const ACTOR_WORDS: Readonly<Record<Exclude<AuditActorKind, 'USER'>, string>> = {
