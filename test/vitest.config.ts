@@ -29,8 +29,8 @@ export default defineConfig({
     // Test files share only imported modules, because each file creates its own organizations.
     isolate: false,
     // All workers share one server process. Each worker has to load and compile the modules. A second worker uses the processor
-    // while the first one waits.
-    maxWorkers: 2,
+    // while the first one waits. On PostgreSQL many files wait for processes that they start, so a third worker does the same.
+    maxWorkers: process.env['DATABASE_URL'] ? 3 : 2,
     maxConcurrency: 10,
     sequence: { sequencer: LongestFirst },
     // No test waits longer for a timer than the interval of heartbeats, and the longest ones compute for ten seconds. On a machine

@@ -8,17 +8,20 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** The rules of axe that compare colors. The others give the same results in light and dark. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/**
- * Returns the serious and critical accessibility violations of a page, with the elements that cause them.
- *
- * @param rules Ids of the rules that are checked. Default: all.
- */
-export async function faultsOf(page: Page, rules?: readonly string[]): Promise<string[]> {
+interface Checks {
+  /** Ids of the rules that are checked. Default: all. */
+  readonly rules?: readonly string[];
+  /** Which violations are returned. Default: those that are serious or critical. */
+  readonly impacts?: 'all' | 'serious';
+}
+
+/** Returns the accessibility violations of a page, with the elements that cause them. */
+export async function faultsOf(page: Page, { rules, impacts = 'serious' }: Checks = {}): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults;
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => impacts === 'all' || impact === 'serious' || impact === 'critical')
     .map(
       ({ id, nodes }) =>
         `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join('\n')}`,
@@ -29,10 +32,10 @@ export async function faultsOf(page: Page, rules?: readonly string[]): Promise<s
  * Returns the violations of a page in light and in dark colors. Changes the colors of the page while it checks, instead of
  * showing every view again, which takes most of the time.
  */
-export async function faultsInBothColors(page: Page): Promise<string[]> {
-  const light = await faultsOf(page);
+export async function faultsInBothColors(page: Page, checks: Pick<Checks, 'impacts'> = {}): Promise<string[]> {
+  const light = await faultsOf(page, checks);
   await page.emulateMedia({ colorScheme: 'dark' });
-  const dark = await faultsOf(page, COLOR_RULES);
+  const dark = await faultsOf(page, { ...checks, rules: COLOR_RULES });
   await page.emulateMedia({ colorScheme: 'light' });
   return [...light, ...dark.map((fault) => `dark: ${fault}`)];
 }

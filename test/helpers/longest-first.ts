@@ -15,6 +15,16 @@ const OF_THE_HEAP = ['api/execution-plans', 'api/graphql-documents'];
  */
 const LONGEST = [
   ...OF_THE_HEAP,
+  // On PostgreSQL only.
+  ...['suites/faults', 'api/random-queries', 'server/organization-move', 'suites/own-rows', 'server/database-copy'],
+  ...[
+    'suites/bad-input',
+    'messages/uploads-over-kills',
+    'suites/entity-events',
+    'clients/chats',
+    'suites/mutation-errors',
+  ],
+  ...['server/pages-in-browser', 'server/database-versions', 'access/secret-key-change'],
   ...['api/hostile-requests', 'suites/replay', 'events/event-queue', 'clients/resume', 'suites/idempotency'],
   ...['server/html-pages', 'suites/totals', 'api/graphql-ws', 'server/registration-with-state', 'platform/mail'],
   ...['messages/message-flags', 'messages/search-writing-systems', 'api/socket-limits', 'platform/migrations'],

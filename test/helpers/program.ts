@@ -40,8 +40,13 @@ export function runProgram(
   const [script = '', ...rest] = args;
   const command = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', script), ...rest];
   return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd, env: { ...COMPILED, ...env }, timeout: 150_000 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), said: `${stdout}${stderr}`.trim() });
-    });
+    execFile(
+      process.execPath,
+      command,
+      { cwd, env: { ...COMPILED, ...env }, timeout: 150_000 },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), said: `${stdout}${stderr}`.trim() });
+      },
+    );
   });
 }
