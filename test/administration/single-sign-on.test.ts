@@ -402,7 +402,7 @@ describe('sign-in', () => {
 
 describe('a linked identity', () => {
   const LIST = 'query ($userId: ID) { linkedIdentities(userId: $userId) { issuer providerName } }';
-  const listed = async (by: Person, of?: Person) =>
+  const listed = async (by: Person, of?: Pick<Person, 'id'>) =>
     (await by.query(LIST, of && { userId: globalId('User', of.id) })).linkedIdentities;
   const unlink = (by: Person, parameters: Parameters = {}) =>
     by.tryMutation('unlinkIdentity', { issuer: provider.issuer, ...parameters });
@@ -459,6 +459,21 @@ describe('a linked identity', () => {
     expect(await attempt(input)).toBe('PasswordRequiredError');
     expect(await attempt({ ...input, currentPassword: 'wrong' })).toBe('ValidationError');
     expect(await attempt({ ...input, currentPassword: OWNER_PASSWORD })).toBe('UnlinkIdentityPayload');
+  });
+
+  test('of an owner is listed to owners only', async () => {
+    const at = await place();
+    await connected(at);
+    await new Browser(at).signIn(personAt({ email: at.owner.email }));
+    const { user: second } = await at.owner.mutate(
+      'updateUser',
+      { userId: globalId('User', at.member.id), role: 'OWNER', currentPassword: OWNER_PASSWORD },
+      'user { role }',
+    );
+    expect(second).toEqual({ role: 'OWNER' });
+    expect(await listed(at.administrator, at.owner)).toEqual([]);
+    for (const by of [at.owner, at.member]) expect(await listed(by, at.owner)).toHaveLength(1);
+    expect(await listed(at.owner, { id: 2 ** 31 - 1 })).toEqual([]);
   });
 
   test('stays if it is the only way to sign in, unless an administrator unlinks it', async () => {

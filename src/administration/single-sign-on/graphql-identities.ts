@@ -27,7 +27,7 @@ builder.queryField('linkedIdentities', (t) =>
     nullable: true,
     description:
       'Identities that are linked to a user, oldest first: at most one for each issuer. Empty for users other than the viewer, ' +
-      'unless the viewer is an administrator.',
+      'unless the viewer is an administrator. Only owners see those of owners.',
     args: {
       userId: t.arg.id({
         ...refersTo('User'),
@@ -35,9 +35,9 @@ builder.queryField('linkedIdentities', (t) =>
         description: 'Id of the user. Default: the viewer.',
       }),
     },
-    resolve: async (_root, { userId }, ctx) => {
+    resolve: (_root, { userId }, ctx) => {
       const viewing = signedIn(ctx);
-      return [...(await listIdentities(viewing, userId ?? viewing.viewer.id))];
+      return listIdentities(viewing, userId ?? viewing.viewer.id);
     },
   }),
 );

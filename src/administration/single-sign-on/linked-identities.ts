@@ -22,21 +22,20 @@ export interface ShownIdentity extends Pick<LinkedIdentity, 'issuer' | 'createdA
 /**
  * Returns the identities that are linked to a user, oldest first.
  *
- * @returns Empty if the viewer is neither the user nor an administrator.
+ * @returns Empty if the user does not exist, or is another user whose identities the viewer cannot unlink.
  */
-export async function listIdentities(
-  { work, organizationId, viewer }: Ctx,
-  userId: number,
-): Promise<readonly ShownIdentity[]> {
-  if (userId !== viewer.id && !isAdministrator(viewer.role)) return [];
-  if (!isRowId(userId)) return [];
-  return identitiesOf(work.db, { organizationId, id: userId });
+export async function listIdentities({ work, organizationId, viewer }: Ctx, userId: number): Promise<ShownIdentity[]> {
+  if (userId === viewer.id) return identitiesOf(work.db, viewer.user);
+  if (!isAdministrator(viewer.role) || !isRowId(userId)) return [];
+  const user = await work.db.user.findFirst({ where: { organizationId, id: userId } });
+  if (user === null || (isOwner(user.role) && !isOwner(viewer.role))) return [];
+  return identitiesOf(work.db, user);
 }
 
 async function identitiesOf(
   db: Pick<Tx, 'linkedIdentity' | 'identityProvider'>,
   { organizationId, id: userId }: Pick<User, 'organizationId' | 'id'>,
-): Promise<readonly ShownIdentity[]> {
+): Promise<ShownIdentity[]> {
   const where = { organizationId, userId };
   const identities = await db.linkedIdentity.findMany({ where, orderBy: [{ createdAt: 'asc' }, { issuer: 'asc' }] });
   if (identities.length === 0) return [];
