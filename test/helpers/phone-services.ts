@@ -71,8 +71,14 @@ const PROJECT = 'chat-of-tests';
 const [KEY_ID, TEAM_ID] = ['ABCDE12345', 'TEAM567890'];
 const ACCOUNT = 'sender@chat-of-tests.example';
 
-export async function startPhoneServices(): Promise<PhoneServices> {
+/**
+ * Starts both services.
+ *
+ * @param knowsAll Whether devices that `phone` has not created exist too. Default: no, so the service deletes their registrations.
+ */
+export async function startPhoneServices({ knowsAll = false } = {}): Promise<PhoneServices> {
   await sodium.ready;
+  const unknown = (reply: PhoneReply): PhoneReply => (knowsAll ? { status: 200 } : reply);
   const apnsKeys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const fcmKeys = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const granted = new Set<string>();
@@ -96,10 +102,10 @@ export async function startPhoneServices(): Promise<PhoneServices> {
   const fcm = await startService(() => randomBytes(60).toString('base64url'), {
     tokenIn: (path, body) =>
       path === `/v1/projects/${PROJECT}/messages:send` ? (body.message?.token as string | undefined) : undefined,
-    unknown: {
+    unknown: unknown({
       status: 404,
       body: { error: { code: 404, status: 'NOT_FOUND', details: [{ errorCode: 'UNREGISTERED' }] } },
-    },
+    }),
     refusal: ({ authorization = '' }) =>
       granted.has(authorization.replace(/^Bearer /, ''))
         ? undefined
@@ -107,7 +113,7 @@ export async function startPhoneServices(): Promise<PhoneServices> {
   });
   const apns = await startService(() => randomBytes(32).toString('hex'), {
     tokenIn: (path) => /^\/3\/device\/([0-9a-f]+)$/.exec(path)?.[1],
-    unknown: { status: 400, body: { reason: 'BadDeviceToken' } },
+    unknown: unknown({ status: 400, body: { reason: 'BadDeviceToken' } }),
     refusal: (headers) => {
       const token = (headers.authorization ?? '').replace(/^bearer /, '');
       const claims = claimsIn(token, apnsKeys.publicKey, 'ES256', KEY_ID);
