@@ -27,6 +27,7 @@ import { soakTrial } from './soak.ts';
 import { stallTrial } from './stalls.ts';
 import { steadyTrial } from './steady.ts';
 import { heldCounterTrial, pausedNodeTrial } from './stuck.ts';
+import { uploadTrial } from './uploads.ts';
 import { windowsTrial } from './windows.ts';
 
 const { values: options } = parseArgs({
@@ -49,6 +50,8 @@ const isTimed = !options.small;
 const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'kill-embedded': () => killTrial({ databaseServer: undefined, kills: much(20), seed }),
   'kill-postgresql': () => killTrial({ databaseServer, kills: much(20), seed, isTimed }),
+  'uploads-embedded': () => uploadTrial({ databaseServer: undefined, users: much(10), files: 2, seed }),
+  'uploads-postgresql': () => uploadTrial({ databaseServer, users: much(10), files: 2, seed }),
   writers: () => eightWritersTrial({ databaseServer, events: much(20_000), seed }),
   heartbeats: () => heartbeatTrial({ databaseServer, events: much(1_500), nodes: 3, seed }),
   cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
