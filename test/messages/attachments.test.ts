@@ -182,7 +182,8 @@ test('a temporary address needs no credentials, and ends after a minute', async 
   expect([opened.status, opened.bytes.toString()]).toEqual([200, 'hello']);
   expect((await download(stranger, temporary)).status).toBe(404);
   expect((await download(anonymous, temporary.replace(/until=\d+/, 'until=99999999999'))).status).toBe(404);
-  expect((await download(anonymous, `${temporary.slice(0, -1)}_`)).status).toBe(404);
+  const other = temporary.endsWith('_') ? '-' : '_';
+  expect((await download(anonymous, `${temporary.slice(0, -1)}${other}`)).status).toBe(404);
   const now = clock;
   clock = new Date(now.getTime() + 61_000);
   expect((await download(anonymous, temporary)).status).toBe(404);
