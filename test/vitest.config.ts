@@ -37,8 +37,9 @@ export default defineConfig({
     // with fifteen times as many processes as cores they take two minutes, so a test that reaches this timeout hangs.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // A service that does not answer fails all tests of a file, each at its timeout. In CI the run then ends early.
-    bail: process.env['CI'] ? 10 : 0,
+    // A service that does not answer fails all tests of a file, each at its timeout. In CI the run then ends early. The groups and
+    // the file of a failed test count too.
+    bail: process.env['CI'] ? 50 : 0,
     // Polled conditions become true immediately or, on a busy machine, within seconds.
     expect: { poll: { timeout: 60_000 } },
   },

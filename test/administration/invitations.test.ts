@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countInvitationRequest } from '../../src/administration/join-limits.ts';
 import { createMigratedDatabase } from '../helpers/database.ts';
 import { globalId } from '../helpers/global-ids.ts';
@@ -1030,9 +1030,11 @@ describe.skipIf((process.env['DATABASE_URL'] ?? '') === '')('at two nodes', () =
       pg.Client,
       pg.Client,
     ];
+    // Before the database is dropped.
+    await using stack = new AsyncDisposableStack();
     for (const one of [client, watcher]) {
       await one.connect();
-      onTestFinished(() => one.end());
+      stack.defer(() => one.end());
     }
     for (let round = 0; round < 3; round++) {
       const email = newAddress();

@@ -79,7 +79,8 @@ describe.concurrent('a message that mentions users', () => {
     expect(await events()).toHaveLength(1);
   });
 
-  test('makes them follow the topic when it is delivered at a scheduled time', async () => {
+  // In tests that run concurrently, only the `expect` of a test itself can poll.
+  test('makes them follow the topic when it is delivered at a scheduled time', async ({ expect }) => {
     let now = Date.now();
     await using service = await startOnDatabaseOfRun({ now: () => new Date(now) });
     const { owner, member } = await createOrganization({}, { on: service });
