@@ -74,18 +74,18 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
 
   test('an owner turns weekly digests on and chooses their day, and a person turns them off', async () => {
     await using iris = await chat.enter('owner');
-    await using mona = await chat.enter('moderator');
-    await Promise.all([settings(iris.page, 'organization'), settings(mona.page, 'notifications')]);
+    await using cleo = await chat.enter('member');
+    await Promise.all([settings(iris.page, 'organization'), settings(cleo.page, 'notifications')]);
     await iris.page.getByRole('checkbox', { name: 'Send weekly digests' }).press('Space');
     await chooseOption(iris.page.getByRole('combobox', { name: 'Day of weekly digests' }), 'Friday');
-    await mona.page.getByRole('checkbox', { name: /^Send a weekly digest/ }).press('Space');
+    await cleo.page.getByRole('checkbox', { name: /^Send a weekly digest/ }).press('Space');
     const state = async () => {
-      const [organization, own] = await Promise.all([iris.person.register(), mona.person.register()]);
+      const [organization, own] = await Promise.all([iris.person.register(), cleo.person.register()]);
       const { realm_digest_emails_enabled: isOn, realm_digest_weekday: weekday } = organization;
       return [isOn, weekday, own.user_settings.enable_digest_emails];
     };
     await expect.poll(state).toEqual([true, 4, false]);
-    expect([...iris.problems, ...mona.problems]).toEqual([]);
+    expect([...iris.problems, ...cleo.problems]).toEqual([]);
   });
 
   test('an owner ends a session, revokes a key, changes a role, and deactivates and reactivates a person', async () => {
