@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineEvent, type RevokedCredentials } from '../events/define.ts';
 import { documentEvent } from '../events/wire.ts';
+import type { NamedApiKey } from '../generated/prisma/client.ts';
 
 /**
  * Event that revokes credentials of a user. Every node closes the streams that were opened with them. No client receives the
@@ -37,14 +38,21 @@ export const accessRevoked = defineEvent(
 export const namedKeysRevoked = defineEvent(
   'internal',
   'named_keys_revoked',
-  (userId: number, keyIds: readonly number[]) => ({ user_id: userId, key_ids: keyIds }),
+  (userId: number, keys: readonly Pick<NamedApiKey, 'id' | 'name'>[]) => ({
+    user_id: userId,
+    key_ids: keys.map(({ id }) => id),
+  }),
   {
-    audit: (userId, keyIds) => ({
-      action: 'api_keys_revoked',
-      objectType: 'user',
-      objectId: userId,
-      changes: { api_key_ids: { old: keyIds } },
-    }),
+    audit: (userId, keys) => {
+      const [key, ...others] = keys;
+      // An entry has one object: the key if it is the only one, otherwise the user.
+      const object =
+        key !== undefined && others.length === 0
+          ? ({ objectType: 'api_key', objectId: key.id, objectName: key.name } as const)
+          : ({ objectType: 'user', objectId: userId } as const);
+      const changes = { user_id: { old: userId }, api_key_ids: { old: keys.map(({ id }) => id) } };
+      return { action: 'api_keys_revoked', ...object, changes };
+    },
     render: () => null,
     effect: ({ user_id, key_ids }) => ({ kind: 'revoked', userId: user_id, credentials: { namedKeys: key_ids } }),
   },
@@ -52,4 +60,8 @@ export const namedKeysRevoked = defineEvent(
 
 /** The named API keys of a user changed. Clients that show them read them again. */
 export const apiKeysChanged = defineEvent('api_keys_changed', undefined, (userId: number) => ({ user_id: userId }));
-documentEvent(apiKeysChanged, 'the user, and the owner of a bot', { user_id: z.int() });
+documentEvent(
+  apiKeysChanged,
+  'the user, the owner of a bot, and administrators. If the user is an owner of the organization, only owners receive it besides the user',
+  { user_id: z.int() },
+);

@@ -1,5 +1,5 @@
 import { detached } from '../events/act.ts';
-import { noRecipients, users } from '../events/audience.ts';
+import { administratorsOf, either, noRecipients, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { Prisma, User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
@@ -48,20 +48,19 @@ export function noteUse(app: App, { organizationId, id, lastUsedAt }: KeyInUse):
 export async function revokeNamedKeys(
   tx: Tx,
   emit: Emit,
-  user: Pick<User, 'id' | 'organizationId' | 'botOwnerId'>,
+  user: Pick<User, 'id' | 'organizationId' | 'botOwnerId' | 'role'>,
   which: Prisma.NamedApiKeyWhereInput = {},
 ): Promise<number[]> {
   const where = { AND: [{ organizationId: user.organizationId, userId: user.id }, which] };
-  const revoked = await tx.namedApiKey.findMany({ where, select: { id: true } });
+  const revoked = await tx.namedApiKey.findMany({ where, select: { id: true, name: true } });
   if (revoked.length === 0) return [];
   await tx.namedApiKey.deleteMany({ where });
-  const ids = revoked.map(({ id }) => id);
-  emit(namedKeysRevoked(user.id, ids), noRecipients());
+  emit(namedKeysRevoked(user.id, revoked), noRecipients());
   emitKeysChanged(emit, user);
-  return ids;
+  return revoked.map(({ id }) => id);
 }
 
-/** Notifies the clients of a user, and those of the owner of a bot, of a change of the user's named API keys. */
-export function emitKeysChanged(emit: Emit, { id, botOwnerId }: Pick<User, 'id' | 'botOwnerId'>): void {
-  emit(apiKeysChanged(id), users(botOwnerId === null ? [id] : [id, botOwnerId]));
+/** Notifies the clients of a user, of the owner of a bot, and of administrators of a change of the user's named API keys. */
+export function emitKeysChanged(emit: Emit, { id, botOwnerId, role }: Pick<User, 'id' | 'botOwnerId' | 'role'>): void {
+  emit(apiKeysChanged(id), either(administratorsOf(role), users(botOwnerId === null ? [id] : [id, botOwnerId])));
 }

@@ -1,4 +1,5 @@
 import { ForbiddenError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { missingScopes } from '../platform/key-scopes.ts';
 import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, OWNER } from '../platform/roles.ts';
 import type { Ctx } from './context.ts';
 
@@ -9,6 +10,13 @@ export const ownsOrganization = ({ viewer }: Acting): boolean => isOwner(viewer.
 
 /** Returns whether the viewer is an administrator or owner of the organization. */
 export const administersOrganization = ({ viewer }: Acting): boolean => isAdministrator(viewer.role);
+
+/**
+ * Returns whether the viewer can read data of other users that only administrators see: keys, sessions and factors with which
+ * these users sign in. A limited API key of an administrator needs the scope `administration`.
+ */
+export const readsAsAdministrator = (ctx: Acting): boolean =>
+  administersOrganization(ctx) && missingScopes(ctx.viewer.credential, 'administration').length === 0;
 
 /** Checks that the viewer is an owner. @throws UnauthorizedPrincipalError if the viewer has a lower role. */
 export function requireOwner(ctx: Acting): void {

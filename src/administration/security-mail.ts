@@ -8,6 +8,7 @@ import { oneLine, queueMail } from '../platform/mail/outbox.ts';
  * @param subject Topic of the email, such as "Your password".
  * @param happened A sentence that states the change. Names in it must contain no line breaks.
  * @param details Lines after it, which begin with a line break. Default: none.
+ * @param isByAdministrator Whether an administrator made the change, so that the user cannot have requested it. Default: false.
  */
 export function queueSecurityMail(
   tx: Tx,
@@ -17,9 +18,18 @@ export function queueSecurityMail(
     subject,
     happened,
     details = '',
-  }: { readonly subject: string; readonly happened: string; readonly details?: string },
+    isByAdministrator = false,
+  }: {
+    readonly subject: string;
+    readonly happened: string;
+    readonly details?: string;
+    readonly isByAdministrator?: boolean;
+  },
 ): Promise<void> {
   const place = oneLine(name);
+  const ending = isByAdministrator
+    ? `If you have questions, contact the administrators of ${place}.`
+    : `If you did not request this, contact the administrators of ${place}.`;
   return queueMail(tx, {
     organizationId,
     to,
@@ -27,7 +37,7 @@ export function queueSecurityMail(
     body: `Hello,
 
 ${happened}
-${details}${details === '' ? '' : '\n'}If you did not request this, contact the administrators of ${place}.
+${details}${details === '' ? '' : '\n'}${ending}
 `,
   });
 }

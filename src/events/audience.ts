@@ -1,4 +1,4 @@
-import { GUEST } from '../platform/roles.ts';
+import { ADMINISTRATOR, GUEST, isOwner, OWNER } from '../platform/roles.ts';
 
 /**
  * The recipients of an event, described by conditions instead of a list of users: (users with a role of at most `maxRole`) ∪
@@ -31,6 +31,12 @@ export const everyone = (): Audience => roleAtMost(GUEST);
 
 /** Returns the audience of users with `role` or more rights: `ADMINISTRATOR` means administrators and owners. */
 export const roleAtMost = (role: number): Audience => ({ ...NO_RECIPIENTS, maxRole: role });
+
+/**
+ * Returns the audience of the users who administer the account of a user with `role`: owners and, unless it is the account of an
+ * owner, administrators.
+ */
+export const administratorsOf = (role: number): Audience => roleAtMost(isOwner(role) ? OWNER : ADMINISTRATOR);
 
 /** Returns the audience of the users who are subscribed to the channel when the event happens. */
 export const subscribersOf = (channelId: number): Audience => ({ ...NO_RECIPIENTS, channelIds: [channelId] });

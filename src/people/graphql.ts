@@ -231,8 +231,9 @@ builder.queryField('users', (t) =>
         hasSecondFactor: t.arg.boolean({
           required: false,
           description:
-            'true: only people who have a second factor. false: only people who have none. Absent: all users. For ' +
-            'administrators. People of whom the viewer cannot see it, and bots, are then left out.',
+            'true: only people with a second factor. false: only people without one. Absent: all users. For administrators. ' +
+            'API keys need the scope `administration`. Lists with this condition contain no bots, and contain owners only ' +
+            'if the viewer is an owner.',
         }),
       },
       resolve: (_root, { role, isBot, isActive, nameContains, hasSecondFactor, ...args }, ctx, info) => {

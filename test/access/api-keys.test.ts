@@ -331,7 +331,67 @@ describe('a key', () => {
     expect((await attempt(owner, 'revokeApiKey', { apiKeyId: ofAdministrator.id })).code).toBeUndefined();
   });
 
-  test('of another person is renamed by nobody else, and its revocation needs the scope `administration`', async () => {
+  test('of another person is read with the scope `administration` only, as are other data about sign-ins', async () => {
+    const { owner, member, bot } = await place();
+    const [own, ofMember] = [await keyOf(owner, ['read']), await keyOf(member, ['read'])];
+    const ofOwnBot = await keyOf(owner, ['read'], { botId: globalId('User', bot.id) });
+    const { user_id: otherBotId } = await member.ok('POST', '/bots', { full_name: 'Builder', short_name: 'builder' });
+    const ofOtherBot = await keyOf(member, ['read'], { botId: globalId('User', otherBotId) });
+    const { passwordHash } = await service.app.db.user.findFirstOrThrow({ where: { id: owner.id } });
+    await service.app.db.user.updateMany({ where: { id: member.id }, data: { passwordHash } });
+    await signedIn(member, OWNER_PASSWORD);
+    const [organizationId, issuer] = [await organizationOf(owner), 'https://identity.example'];
+    await service.app.db.linkedIdentity.create({
+      data: { organizationId, userId: member.id, issuer, subject: 'x', createdAt: new Date(clock) },
+    });
+    const idsOf = async (by: Visitor, id: number) => (await keysOf(by, { id })).map((key) => key.id);
+    const state = async (by: Visitor) => {
+      const query = `{ user(by: { id: "${globalId('User', member.id)}" }) { hasSecondFactor sessions { totalCount } }
+        viewer { hasSecondFactor } linkedIdentities(userId: "${globalId('User', member.id)}") { issuer } }`;
+      const { data, errors } = await by.graphql(query);
+      expect(errors).toBeUndefined();
+      const { user, viewer, linkedIdentities } = data;
+      return [user.hasSecondFactor, user.sessions.totalCount, linkedIdentities.length, viewer.hasSecondFactor];
+    };
+    const filter = '{ users(hasSecondFactor: false) { totalCount } }';
+    const reading = await keyOf(owner, ['read', 'write', 'events']);
+    const { client } = reading;
+    expect(await idsOf(client, member.id)).toEqual([]);
+    expect(await idsOf(client, otherBotId)).toEqual([]);
+    expect((await client.graphql(`{ node(id: "${ofMember.id}") { id } }`)).data.node).toBeNull();
+    expect(await idsOf(client, owner.id)).toEqual([reading.id, own.id]);
+    expect(await idsOf(client, bot.id)).toEqual([ofOwnBot.id]);
+    expect(await state(client)).toEqual([null, 0, 0, false]);
+    const [error] = (await client.graphql(filter)).errors ?? [];
+    expect(error?.extensions).toMatchObject({ code: 'UNAUTHORIZED_PRINCIPAL', required_scopes: 'administration' });
+    const sessions = await basic(owner, reading).ok('GET', `/users/${member.id}/sessions`);
+    expect(sessions.sessions).toEqual([]);
+    const administering = await keyOf(owner, ['read', 'administration']);
+    for (const by of [administering.client, owner]) {
+      expect(await idsOf(by, member.id)).toEqual([ofMember.id]);
+      expect(await idsOf(by, otherBotId)).toEqual([ofOtherBot.id]);
+      expect(await state(by)).toEqual([false, 1, 1, false]);
+      expect((await by.graphql(filter)).data.users.totalCount).toBeGreaterThan(1);
+    }
+    const ofPerson = await keyOf(member, ['read']);
+    expect(await state(ofPerson.client)).toEqual([false, 1, 1, false]);
+  });
+
+  test('notifies administrators of each change, and only owners of changes of an owner', async () => {
+    const { owner, administrator, moderator, member } = await place();
+    const readers = await Promise.all(
+      [owner, administrator, moderator, member].map((one) => one.receiving({ event_types: ['api_keys_changed'] })),
+    );
+    const key = await keyOf(member, ['read']);
+    await member.mutate('renameApiKey', { apiKeyId: key.id, name: 'Other' }, 'apiKey { id }');
+    await owner.mutate('revokeApiKey', { apiKeyId: key.id }, 'apiKeyId');
+    await keyOf(owner, ['read']);
+    const received = await Promise.all(readers.map(async (read) => (await read()).map((event) => event['user_id'])));
+    const ofMember = [member.id, member.id, member.id];
+    expect(received).toEqual([[...ofMember, owner.id], ofMember, [], ofMember]);
+  });
+
+  test('of another person is not renamed by administrators, and its revocation needs the scope `administration`', async () => {
     const { owner, member } = await place();
     const key = await keyOf(member, ['read']);
     expect(await attempt(owner, 'renameApiKey', { apiKeyId: key.id, name: 'x' })).toMatchObject({
@@ -370,12 +430,18 @@ describe('a key', () => {
     const mails = await service.app.db.outgoingMail.findMany({ where: { recipient: member.email } });
     const revoked = mails.filter(({ body }) => body.includes('an administrator revoked the API key "Backup x".'));
     expect(revoked).toHaveLength(1);
+    expect(revoked[0]?.subject).toMatch(/^A revoked API key for /);
+    expect(revoked[0]?.body).toContain('If you have questions, contact the administrators of ');
+    expect(revoked[0]?.body).not.toContain('request');
     const organizationId = await organizationOf(administrator);
     const [entry] = await service.app.db.auditLogEntry.findMany({
       where: { organizationId, action: 'api_keys_revoked' },
     });
-    expect(entry).toMatchObject({ actorId: administrator.id, objectType: 'user', objectId: member.id });
-    expect(entry?.details).toEqual({ api_key_ids: { old: [numberOf(key.id)] } });
+    expect(entry).toMatchObject({
+      ...{ actorId: administrator.id, objectType: 'api_key', objectId: numberOf(key.id) },
+      objectName: expect.stringMatching(/^Backup/),
+    });
+    expect(entry?.details).toEqual({ user_id: { old: member.id }, api_key_ids: { old: [numberOf(key.id)] } });
     await member.mutate('revokeApiKey', { apiKeyId: kept.id }, 'apiKeyId');
     const after = await service.app.db.outgoingMail.count({ where: { recipient: member.email } });
     expect(after).toBe(mails.length);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { revokeNamedKeys } from '../../src/access/named-keys.ts';
 import { pruneAuditLog } from '../../src/administration/audit-log/retention.ts';
 import type { AUDIT_ACTIONS } from '../../src/events/audit.ts';
 import { transact } from '../../src/events/log.ts';
@@ -640,7 +641,7 @@ describe('the list', () => {
   const LIST = `query ($first: Int, $after: String, $filter: AuditLogFilterInput) { organization {
     auditLogEntries(first: $first, after: $after, filter: $filter) {
       totalCount pageInfo { hasNextPage endCursor }
-      nodes { id action actorKind actor { id } objectType object { id } objectName user { id } address clientName
+      nodes { id action actorKind actor { id } objectType object { id } objectId objectName user { id } address clientName
               changes { name oldValue newValue } } } } }`;
 
   test('has pages and filters, and is for administrators', async () => {
@@ -654,6 +655,7 @@ describe('the list', () => {
     expect(first.nodes.map(({ action }: Json) => action)).toEqual(['ORGANIZATION_CHANGED', 'USER_ROLE_CHANGED']);
     const next = await read({ first: 1, after: first.pageInfo.endCursor });
     expect(next.nodes[0].object).toEqual({ id: next.nodes[0].user.id });
+    expect(next.nodes[0].objectId).toBe(next.nodes[0].user.id);
     expect(next.nodes[0].changes).toEqual([{ name: 'role', oldValue: '400', newValue: '300' }]);
     const objectId = globalId('User', member.id);
     const filter = { actions: ['USER_ROLE_CHANGED'], objectType: 'USER', objectId };
@@ -670,6 +672,44 @@ describe('the list', () => {
       const { errors } = await other.graphql(LIST);
       expect(errors?.[0]).toMatchObject({ extensions: { code: 'UNAUTHORIZED_PRINCIPAL' } });
     }
+  });
+
+  test('has the ids of objects that no longer exist, and is filtered by them', async () => {
+    const { owner, administrator, member } = await place();
+    const { apiKey } = await member.mutate('createApiKey', { name: 'Timetable', scopes: ['READ'] }, 'apiKey { id }');
+    await administrator.mutate('revokeApiKey', { apiKeyId: apiKey.id }, 'apiKeyId');
+    const { invitation } = await owner.mutate('createInviteLink', {}, 'invitation { id }');
+    await owner.mutate('revokeInvitation', { invitationId: invitation.id }, 'invitationId');
+    const field = { name: 'Ship', type: 'SHORT_TEXT' };
+    const made = await owner.mutate('createCustomProfileField', field, 'customProfileField { id }');
+    const fieldId = made.customProfileField.id;
+    await owner.mutate('deleteCustomProfileField', { customProfileFieldId: fieldId }, 'customProfileFieldId');
+    for (const [objectId, actions] of [
+      [apiKey.id, ['API_KEYS_REVOKED', 'API_KEY_CREATED']],
+      [invitation.id, ['INVITATION_REVOKED', 'INVITATION_CREATED']],
+      [fieldId, ['PROFILE_FIELD_DELETED', 'PROFILE_FIELD_CREATED']],
+    ] as const) {
+      const { nodes } = (await administrator.query(LIST, { filter: { objectId } })).organization.auditLogEntries;
+      expect(nodes.map(({ action }: Json) => action)).toEqual(actions);
+      for (const node of nodes) expect([node.objectId, node.object]).toEqual([objectId, null]);
+    }
+    // A new password revokes all keys. The entry about several keys is about their user.
+    for (const name of ['One', 'Two']) await member.mutate('createApiKey', { name, scopes: ['READ'] }, 'secret');
+    const keys = await service.app.db.namedApiKey.findMany({ where: { userId: member.id }, orderBy: { id: 'asc' } });
+    await transact({ work: service.app.work, organizationId: keys[0]?.organizationId ?? 0 }, (tx, emit) =>
+      revokeNamedKeys(tx, emit, {
+        ...member,
+        organizationId: keys[0]?.organizationId ?? 0,
+        botOwnerId: null,
+        role: 400,
+      }),
+    );
+    const filter = { actions: ['API_KEYS_REVOKED'], objectId: globalId('User', member.id) };
+    const [entry] = (await administrator.query(LIST, { filter })).organization.auditLogEntries.nodes;
+    expect(entry.objectName).toBeNull();
+    expect(JSON.parse(entry.changes.find(({ name }: Json) => name === 'api_key_ids').oldValue).toSorted()).toEqual(
+      keys.map(({ id }) => id),
+    );
   });
 
   test('shows nothing of another organization', async () => {

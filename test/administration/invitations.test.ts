@@ -328,6 +328,46 @@ describe('an invitation by email', () => {
     expect(await listed(owner)).toHaveLength(3);
   });
 
+  test('that is deleted to make room causes an event, and is kept while its email counts for the day', async () => {
+    const { owner, member } = await place();
+    const { id: organizationId } = await service.app.db.organization.findFirstOrThrow({
+      where: { users: { some: { id: owner.id } } },
+    });
+    const settings = { max_invitations_per_day: 10_000 };
+    await service.app.db.organization.update({ where: { id: organizationId }, data: { settings } });
+    const add = (from: number, to: number, sentAt: Date) => service.app.db.$executeRaw`
+      INSERT INTO invitation (realm_id, inviter_id, is_reusable, email, role, channel_ids, includes_default_channels,
+        group_ids, notifies_inviter, token_hash, created_at, expires_at, sent_at)
+      SELECT ${organizationId}, ${member.id}, false, 'sent' || n || '@example.com', 400, '{}', false, '{}', false,
+        int4send(n), now(), ${new Date(clock - MINUTE)}, ARRAY[${sentAt}::timestamptz]
+      FROM generate_series(${from}::int, ${to}::int) AS n`;
+    await add(1, 4998, new Date(clock - DAY / 2));
+    await add(4999, 4999, new Date(clock - DAY));
+    await invited(owner, newAddress());
+    const events = await member.receiving({ event_types: ['invites_changed'] });
+    const sent = async () =>
+      (await owner.query('{ organization { invitationEmailsSent } }')).organization.invitationEmailsSent;
+    expect(await sent()).toBe(4999);
+    await invited(owner, newAddress());
+    expect(await events()).toHaveLength(1);
+    expect(await service.app.db.invitation.count({ where: { organizationId, email: 'sent4999@example.com' } })).toBe(0);
+    expect(await sent()).toBe(5000);
+    const { body } = await owner.rest('POST', '/invites', {
+      ...{ invitee_emails: newAddress(), stream_ids: [], invite_as: 400 },
+    });
+    expect(body.msg).toMatch(/5000|5,000/);
+    expect(await sent()).toBe(5000);
+    clock += DAY / 2 + MINUTE;
+    await invited(owner, newAddress());
+    expect(await sent()).toBe(3);
+    clock += 31 * DAY;
+    const later = await member.receiving({ event_types: ['invites_changed'] });
+    await invited(owner, newAddress());
+    expect(await later()).toHaveLength(1);
+    // The three newest ones expired 21 days ago.
+    expect(await service.app.db.invitation.count({ where: { organizationId } })).toBe(4);
+  });
+
   test('is followed by a welcome email, unless the organization has turned it off', async () => {
     const { owner, anonymous, organization } = await place();
     const [welcomed, other] = [newAddress(), newAddress()];

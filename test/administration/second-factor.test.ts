@@ -5,6 +5,7 @@ import { KeyVault, loadSecretKey } from '../../src/platform/key-vault.ts';
 import { runCommand } from '../../src/server/operator/control.ts';
 import { renewSealed, reseal } from '../../src/server/secret-key.ts';
 import { Authenticator } from '../helpers/authenticator.ts';
+import { EventStream } from '../helpers/events.ts';
 import { globalId, numberOf } from '../helpers/global-ids.ts';
 import { type Json, send } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
@@ -141,20 +142,48 @@ describe('the list of users', () => {
     }
   });
 
-  test('changes with an event to the person and to administrators, of owners only to owners', async () => {
+  test('changes with an event to the person and to administrators. Only owners receive the events of owners', async () => {
     const { owner, administrator, moderator, member } = await place();
     const clients = [owner, administrator, moderator, member];
     const receiving = await Promise.all(
       clients.map((one) => one.receiving({ event_types: ['second_factor_changed'] })),
     );
-    await enrolled(member);
+    const { secret } = await enrolled(member);
+    // Later changes that leave the person with a second factor are events of the person only.
+    const proof = () => {
+      clock += STEP;
+      return { proof: { code: codeOf(secret) } };
+    };
+    await member.mutate('replaceRecoveryCodes', proof(), 'recoveryCodes');
+    const { options } = await member.mutate('beginPasskey', proof(), 'options');
+    const response = new Authenticator(`http://${member.host}`).create(options);
+    const { passkey } = await member.mutate('addPasskey', { name: 'Phone', response }, 'passkey { credentialId }');
+    const { credentialId } = passkey;
+    await member.mutate('renamePasskey', { credentialId, name: 'Tablet' }, 'passkey { name }');
+    await member.mutate('removePasskey', { credentialId, ...proof() }, 'credentialId');
     await owner.mutate('resetSecondFactor', { userId: globalId('User', member.id) }, 'user { id }');
     await enrolled(owner);
     const received = await Promise.all(receiving.map(async (read) => (await read()).map((event) => event['user_id'])));
     const ofMember = [member.id, member.id];
-    expect(received).toEqual([[...ofMember, owner.id], ofMember, [], ofMember]);
+    expect(received).toEqual([[...ofMember, owner.id], ofMember, [], Array(6).fill(member.id)]);
     expect((await listed(owner))[member.id]).toBe(false);
   });
+});
+
+test('a change of second factors makes `ownSecondFactor` outdated for the person only', async () => {
+  const { owner, member } = await place();
+  const streams = await Promise.all(
+    [owner, member].map(async (one) => {
+      const { queue_id: queueId } = (await one.register({ fetch_event_types: [] })) as Json;
+      return EventStream.open(one, '... on SecondFactorChangedEvent { outdated { typeName fields } }', { queueId });
+    }),
+  );
+  await enrolled(member);
+  const ofUser = { typeName: 'User', fields: ['hasSecondFactor'] };
+  const own = { typeName: 'Query', fields: ['ownSecondFactor'] };
+  const received = await Promise.all(streams.map(async (stream) => ((await stream.next()) as Json).outdated));
+  for (const stream of streams) await stream[Symbol.asyncDispose]();
+  expect(received).toEqual([[ofUser], [own, ofUser]]);
 });
 
 describe('an authenticator app', () => {

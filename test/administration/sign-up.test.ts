@@ -391,6 +391,25 @@ describe('an organization that a visitor creates', () => {
     });
   });
 
+  test('has U+FFFD instead of lone surrogates in its name, in JSON and in literals', async () => {
+    for (const [given, stored] of [
+      ['Acme \ud800 Ships', 'Acme \ufffd Ships'],
+      ['\udc00Acme\ud800', '\ufffdAcme\ufffd'],
+      ['\ude80\ud83d', '\ufffd\ufffd'],
+    ] as const) {
+      const form = { ...wanted(newSubdomain()), name: given };
+      expect(await ask(root(), form)).toMatchObject({ email: form.email });
+      const { name } = await service.app.db.organization.findUniqueOrThrow({ where: { subdomain: form.subdomain } });
+      expect(name).toBe(stored);
+      const [mail] = await mailsTo(form.email);
+      expect(mail?.subject).toBe(`Your organization ${stored}`);
+    }
+    for (const change of [{ subdomain: 'ac\ud800me' }, { email: 'zoe\ud800@new.example' }]) {
+      const refused = await ask(root(), { ...wanted(newSubdomain()), ...change });
+      expect(refused).toMatchObject({ __typename: 'ValidationError', path: ['input', Object.keys(change)[0]] });
+    }
+  });
+
   test('has no actor if a user of another organization asks for it, and is created once per idempotency key', async () => {
     const { owner } = await createOrganization({}, { on: service, password: OWNER_PASSWORD });
     const form = wanted(newSubdomain());

@@ -119,6 +119,13 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
     await mona.person.mutate('createApiKey', { name: 'Timetable', scopes: ['READ'] }, 'secret');
     await choose('API keys…');
     const keys = page.getByRole('dialog', { name: 'API keys of Mona Lindqvist' });
+    await keys.getByRole('button', { name: 'Revoke Timetable' }).waitFor();
+    await mona.person.mutate('createApiKey', { name: 'Departures', scopes: ['READ'] }, 'secret');
+    await keys.getByRole('button', { name: 'Revoke Departures' }).waitFor();
+    const { viewer } = await mona.person.query('{ viewer { apiKeys { nodes { id name } } } }');
+    const { id: apiKeyId } = viewer.apiKeys.nodes.find(({ name }: { name: string }) => name === 'Departures');
+    await mona.person.mutate('revokeApiKey', { apiKeyId }, 'apiKeyId');
+    await expect.poll(() => keys.getByRole('button', { name: 'Revoke Departures' }).count()).toBe(0);
     await keys.getByRole('button', { name: 'Revoke Timetable' }).click();
     expect(await keys.getByRole('button', { name: 'Rename Timetable' }).count()).toBe(0);
     await page.getByRole('dialog', { name: 'Revoke Timetable?' }).getByRole('button', { name: 'Revoke' }).click();
@@ -130,6 +137,12 @@ describe.runIf(hasChromium)(`the administration of an organization in the chat${
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await people.getByText('No people found.').waitFor();
     await chooseOption(page.getByRole('combobox', { name: 'Role' }), 'Any');
+    // Bots have no second factor, so the choice is hidden and no longer applies.
+    await chooseOption(page.getByRole('combobox', { name: 'Show' }), 'Bots');
+    await people.getByRole('listitem').filter({ hasText: 'Build Bot' }).waitFor();
+    expect(await withFactor.count()).toBe(0);
+    await chooseOption(page.getByRole('combobox', { name: 'Show' }), 'People');
+    await expect.poll(() => withFactor.textContent()).toBe('Any');
     await page.getByRole('searchbox', { name: 'Find' }).fill('mona');
     await choose('Deactivate…');
     await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();

@@ -46,6 +46,21 @@ describe.runIf(hasChromium)(`the audit log in the chat${CHROMIUM_NOTE}`, () => {
     expect(Object.fromEntries(download.searchParams)).toEqual({
       ...{ format: 'csv', object_type: 'user', object_id: String(mona.id) },
     });
+    await page.getByRole('button', { name: 'Show all objects' }).press('Enter');
+    await expect.poll(() => objects.evaluate((element) => element === document.activeElement)).toBe(true);
+    await chooseOption(objects, 'All objects');
+
+    // The filter also works for an object that no longer exists.
+    const { apiKey } = await person.mutate('createApiKey', { name: 'Timetable', scopes: ['READ'] }, 'apiKey { id }');
+    await person.mutate('revokeApiKey', { apiKeyId: apiKey.id }, 'apiKeyId');
+    await page.reload();
+    await chooseOption(objects, 'API keys');
+    const revoked = entries.getByRole('listitem').filter({ hasText: 'Iris Haddad revoked the API key Timetable' });
+    await revoked.locator('summary').click();
+    await revoked.getByRole('button', { name: 'Only entries about Timetable' }).click();
+    await page.getByText('Only entries about Timetable').waitFor();
+    await entries.getByText('created the API key').waitFor();
+    await expect.poll(() => entries.getByRole('listitem').count()).toBe(2);
     await page.getByRole('button', { name: 'Show all objects' }).click();
     await chooseOption(objects, 'All objects');
     await chooseOption(page.getByRole('combobox', { name: 'Action' }), 'Changed the role');

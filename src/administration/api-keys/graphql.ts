@@ -26,7 +26,8 @@ const ApiKey = builder.prismaNode('NamedApiKey', {
   name: 'ApiKey',
   description:
     'An API key with a name and scopes, in addition to the default key. Visible to its user, to the owner of a bot, and to ' +
-    'administrators. Keys of owners are visible to owners only.',
+    'administrators. Keys of owners are visible to owners only. API keys need the scope `administration` to read the keys of ' +
+    'other people and of their bots.',
   fields: (t) => ({
     name: t.exposeString('name', { description: NAME }),
     scopes: t.field({
@@ -67,7 +68,8 @@ builder.objectField(User, 'apiKeys', (t) =>
       nullable: true,
       description:
         'Named API keys of the user, newest first, without the default key. Empty unless the user is the viewer or a bot of ' +
-        'the viewer, or the viewer is an administrator. Keys of owners are visible to owners only.',
+        'the viewer, or the viewer is an administrator. Keys of owners are visible to owners only. API keys need the scope ' +
+        '`administration` to read the keys of other people and of their bots.',
       resolve: async ({ id }, args, ctx) => pageOfList(await keysByUser(ctx).load(id), args),
     },
     ApiKeyConnection,
@@ -150,7 +152,8 @@ eventType<Changed>(
   }),
   {
     description:
-      'The named API keys of a user changed. Sent to the user. If the user is a bot, also sent to its owner.',
+      'The named API keys of a user changed. Sent to the user, to the owner of a bot, and to administrators. If the user is ' +
+      'an owner of the organization, only owners receive it besides the user.',
     outdates: ({ event }) => outdatedOf('User', [event.user_id], ['apiKeys']),
   },
 );

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { emitKeysChanged, revokeNamedKeys } from '../../access/named-keys.ts';
+import { readsAsAdministrator } from '../../access/roles.ts';
 import { asOfNow, requireLiveCredential } from '../../access/sign-in.ts';
 import { transact } from '../../events/log.ts';
 import type { NamedApiKey, Prisma, User } from '../../generated/prisma/client.ts';
@@ -9,7 +10,7 @@ import { ForbiddenError, NotFoundError, requireScopes, ValidationError } from '.
 import { isRowId } from '../../platform/ids.ts';
 import type { KeyScope } from '../../platform/key-scopes.ts';
 import { oneLine } from '../../platform/mail/outbox.ts';
-import { isAdministrator, isGuest, isOwner, OWNER } from '../../platform/roles.ts';
+import { isGuest, isOwner, OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { accessBot } from '../bots/service.ts';
@@ -34,13 +35,15 @@ export interface NewApiKey {
 
 /**
  * Returns the filter for the keys that the viewer can see and revoke: their own, those of their bots and, for administrators,
- * those of all users except owners. Owners can see and revoke the keys of all users.
+ * those of all users except owners. Owners can see and revoke the keys of all users. A limited API key needs the scope
+ * `administration` for keys of other people and of their bots.
  */
-export function visibleTo({ organizationId, viewer }: Ctx): Prisma.NamedApiKeyWhereInput {
+export function visibleTo(ctx: Ctx): Prisma.NamedApiKeyWhereInput {
+  const { organizationId, viewer } = ctx;
   const own = { userId: viewer.id };
   if (isGuest(viewer.role)) return { organizationId, ...own };
   const ofOwnBots = { user: { botType: { not: null }, isSystem: false, botOwnerId: viewer.id } };
-  if (!isAdministrator(viewer.role)) return { organizationId, OR: [own, ofOwnBots] };
+  if (!readsAsAdministrator(ctx)) return { organizationId, OR: [own, ofOwnBots] };
   const ofOthers = { user: { isSystem: false, ...(!isOwner(viewer.role) && { role: { not: OWNER } }) } };
   return { organizationId, OR: [own, ofOwnBots, ofOthers] };
 }
@@ -170,8 +173,9 @@ export async function revokeApiKey(ctx: Ctx, id: number): Promise<void> {
     const person = user.id === viewer.id ? null : await personToNotify(tx, user);
     if (person === null || person.id === viewer.id) return;
     await queueSecurityMail(tx, viewer.organization, person, {
-      subject: 'An API key',
-      happened: `an administrator revoked ${described(name, user)}.`,
+      subject: 'A revoked API key',
+      happened: `an administrator revoked ${described(name, user)}. Programs that use the key can no longer connect.`,
+      isByAdministrator: true,
     });
   });
 }

@@ -2,7 +2,7 @@ import { signedIn } from '../../access/context.ts';
 import { byKeyIfAny } from '../../api/graphql/loading/batch-resolvers.ts';
 import { builder } from '../../api/graphql/schema/builder.ts';
 import { pageOf } from '../../api/graphql/schema/connection.ts';
-import { readGlobalId } from '../../api/graphql/schema/global-ids.ts';
+import { readGlobalId, toGlobalId } from '../../api/graphql/schema/global-ids.ts';
 import { nodeModel, nodeOf } from '../../api/graphql/schema/node.ts';
 import { refersTo } from '../../api/graphql/schema/refs.ts';
 import {
@@ -123,6 +123,14 @@ const AuditLogEntry = builder.prismaNode('AuditLogEntry', {
         'objects.',
       resolve: ({ objectType, objectId }, _args, ctx) =>
         nodeOf(ctx, TYPENAMES[objectType as AuditObjectTypeName] as never, objectId),
+    }),
+    objectId: t.id({
+      nullable: true,
+      description:
+        'The `id` of the changed object, also if the object no longer exists or the viewer cannot see it. Null if the action ' +
+        'changed several objects.',
+      resolve: ({ objectType, objectId }) =>
+        objectId === null ? null : (toGlobalId(TYPENAMES[objectType as AuditObjectTypeName], objectId) as never),
     }),
     objectName: t.exposeString('objectName', {
       nullable: true,

@@ -97,8 +97,8 @@ const Invitation = builder.prismaNode('Invitation', {
     }),
     isExpired: t.boolean({
       description:
-        'Whether the invitation has expired. It can no longer be used, and `resendInvitation` renews it. Expired invitations ' +
-        'are deleted after 30 days.',
+        'Whether the invitation has expired. It can no longer be used. `resendInvitation` renews an invitation by email, but ' +
+        'not a link. When an invitation is created, those that expired more than 30 days ago are deleted.',
       resolve: (invitation, _args, ctx) => isExpired(ctx, invitation),
     }),
   }),

@@ -173,7 +173,7 @@ export async function requestInvitation(
     const { invitation: link, inviter } = open;
     const now = app.now();
     const { inviterId, role, channelIds, groupIds, includesDefaultChannels, welcomeText } = link;
-    const [invitation] = await insertInvitations(tx, scope, [
+    const [invitation] = await insertInvitations(tx, emit, scope, [
       {
         ...{ inviterId, role, channelIds, groupIds, includesDefaultChannels, welcomeText, linkId: link.id },
         ...{ email: address, isReusable: false, notifiesInviter: false, tokenHash: linkTokenHash(newToken) },

@@ -134,7 +134,8 @@ function requireEmail({ app }: Ctx, parameter: string): void {
  * @throws ValidationError if role, lifetime, text or the list of addresses is invalid.
  * @throws InvitationFailedError if an address is invalid, no address can be invited, or the daily limit or that of active users
  *   would be exceeded. Nothing is sent then.
- * @throws TotalReachedError if the organization would have more than 5,000 open invitations.
+ * @throws TotalReachedError if the organization would have more than 5,000 invitations that have not expired or were sent within
+ *   24 hours.
  * @throws PasswordRequiredError and the other errors of `requireProof` for a role above member.
  */
 export async function inviteUsers(ctx: Ctx, given: NewEmailInvitation): Promise<Invited> {
@@ -163,6 +164,7 @@ export async function inviteUsers(ctx: Ctx, given: NewEmailInvitation): Promise<
     const notifiesInviter = given.notifiesInviter;
     const invitations = await insertInvitations(
       tx,
+      emit,
       now,
       accepted.map((email, index) => ({
         ...{ ...terms, email, isReusable: false, notifiesInviter, inviterId: viewer.id },
@@ -344,13 +346,15 @@ export async function countEmails(
  * Inserts invitations, and returns them in the same order. Invitations that people requested on the page of a reusable link
  * (with `linkId`) must not be mixed with others in one call. The transaction must hold the lock of the organization's row.
  *
- * If the organization would have more than 5,000 invitations, the oldest expired ones are deleted. Those with a `linkId` are
- * counted separately.
+ * Deletes invitations that expired or were closed more than 30 days ago. If the organization would have more than 5,000
+ * invitations, the oldest expired ones are deleted, except those whose emails count towards the daily limit. Those with a `linkId`
+ * are counted separately.
  *
- * @throws TotalReachedError if the organization would have more than 5,000 invitations that have not expired.
+ * @throws TotalReachedError if the organization would have more than 5,000 other invitations.
  */
 export async function insertInvitations(
   tx: Tx,
+  emit: Emit,
   { app, organizationId }: Pick<Ctx, 'app' | 'organizationId'>,
   rows: readonly Omit<Prisma.InvitationCreateManyInput, 'organizationId' | 'createdAt'>[],
 ): Promise<Invitation[]> {
@@ -358,40 +362,49 @@ export async function insertInvitations(
   const before = new Date(createdAt.getTime() - KEPT_MS);
   const isOld: Prisma.InvitationWhereInput = { OR: [{ closedAt: { lt: before } }, { expiresAt: { lt: before } }] };
   await tx.invitation.deleteMany({ where: { organizationId, linkId: { not: null }, ...isOld } });
-  await tx.invitation.deleteMany({ where: { organizationId, requested: { none: { organizationId } }, ...isOld } });
+  const old = { organizationId, requested: { none: { organizationId } }, ...isOld };
+  const shown = await tx.invitation.findMany({ where: { ...old, closedAt: null }, select: { inviterId: true } });
+  await tx.invitation.deleteMany({ where: old });
   const inserted = await tx.invitation.createManyAndReturn({
     data: rows.map((row) => ({ ...row, organizationId, createdAt })),
   });
-  const linkId = rows.some((row) => row.linkId != null) ? { not: null } : null;
-  await requireRoom(tx, createdAt, organizationId, linkId);
+  const isRequested = rows.some((row) => row.linkId != null);
+  const expired = await requireRoom(tx, createdAt, organizationId, isRequested);
+  emitChanged(emit, isRequested ? shown : [...shown, ...expired]);
   // Ids increase in the order of the rows, but the database may return the rows in any order.
   return inserted.sort((a, b) => a.id - b.id);
 }
 
 /**
- * Checks that the organization has at most 5,000 invitations of a kind. Otherwise deletes the oldest expired ones.
+ * Checks that the organization has at most 5,000 invitations of a kind. Otherwise deletes the oldest expired ones. Keeps those
+ * with an email from the last 24 hours, because `countEmails` counts it.
  *
- * @param linkId Condition that selects the kind.
- * @throws TotalReachedError if too many have not expired.
+ * @param isRequested Whether to check the invitations that people requested on pages of links, instead of the others.
+ * @returns The inviters of the deleted invitations.
+ * @throws TotalReachedError if there are too many others.
  */
 async function requireRoom(
   tx: Tx,
   now: Date,
   organizationId: number,
-  linkId: Prisma.IntNullableFilter | null,
-): Promise<void> {
-  const which = { organizationId, linkId, closedAt: null };
-  const held = await tx.invitation.count({ where: which });
+  isRequested: boolean,
+): Promise<{ readonly inviterId: number }[]> {
+  const linkId = isRequested ? { not: null } : null;
+  const held = await tx.invitation.count({ where: { organizationId, linkId, closedAt: null } });
   const surplus = held - TOTALS.invitations.max;
-  if (surplus <= 0) return;
-  const expired = await tx.invitation.findMany({
-    where: { ...which, expiresAt: { lte: now }, requested: { none: { organizationId } } },
-    orderBy: [{ expiresAt: 'asc' }, { id: 'asc' }],
-    take: surplus,
-    select: { id: true },
-  });
-  await tx.invitation.deleteMany({ where: { organizationId, id: { in: expired.map(({ id }) => id) } } });
-  requireWithin('invitations', held - expired.length);
+  if (surplus <= 0) return [];
+  const since = new Date(now.getTime() - DAY_MS);
+  const deleted = await tx.$queryRaw<{ inviterId: number }[]>`
+    DELETE FROM invitation d WHERE d.realm_id = ${organizationId} AND d.id = ANY(ARRAY(
+      SELECT i.id FROM invitation i
+      WHERE i.realm_id = ${organizationId} AND (i.link_id IS NOT NULL) = ${isRequested} AND i.closed_at IS NULL
+      AND i.expires_at <= ${now} AND NOT EXISTS (SELECT FROM unnest(i.sent_at) AS sent WHERE sent > ${since})
+      AND i.id NOT IN (
+        SELECT r.link_id FROM invitation r WHERE r.realm_id = ${organizationId} AND r.link_id IS NOT NULL)
+      ORDER BY i.expires_at, i.id LIMIT ${surplus}::int))
+    RETURNING d.inviter_id AS "inviterId"`;
+  requireWithin('invitations', held - deleted.length);
+  return deleted;
 }
 
 /**
@@ -408,7 +421,7 @@ export async function createInviteLink(ctx: Ctx, given: NewInvitation): Promise<
     const now = await asOfNow(tx, ctx);
     await requireTerms(tx, await actorOf(tx, now), { ...terms, isReusable: true });
     const row = { ...terms, isReusable: true, notifiesInviter: false, inviterId: viewer.id, sentAt: [] };
-    const [link] = await insertInvitations(tx, now, [
+    const [link] = await insertInvitations(tx, emit, now, [
       { ...row, tokenHash: linkTokenHash(token), sealedToken: app.keys.seal(token) },
     ]);
     if (link === undefined) throw new Error('The inserted invitation was not found');

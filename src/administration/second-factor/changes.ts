@@ -121,7 +121,7 @@ export async function removingFactor(
     await requireNotLast(tx, (await asOfNow(tx, ctx)).viewer);
     await requireExisting(tx, viewer.user);
     const mail = await remove(tx, emit);
-    await factorsChanged(tx, emit, viewer.user);
+    await factorRemoved(tx, emit, viewer.user);
     await queueSecurityMail(tx, viewer.organization, viewer.user, mail);
   });
 }
@@ -132,10 +132,10 @@ async function requireNotLast(db: Tx, account: Account): Promise<void> {
   throw new ForbiddenError('Your organization requires a second factor of you.');
 }
 
-/** Notifies the clients of a user after a second factor was removed. Deletes the recovery codes if it was the last one. */
-export async function factorsChanged(tx: Tx, emit: Emit, user: User): Promise<void> {
+/** Emits the event after a second factor of a user was removed. Deletes the recovery codes if it was the last one. */
+export async function factorRemoved(tx: Tx, emit: Emit, user: User): Promise<void> {
   const { organizationId, id: userId } = user;
   const { count } = await factorsOf(tx, user);
   if (count === 0) await tx.recoveryCode.deleteMany({ where: { organizationId, userId } });
-  emitFactorChanged(emit, user);
+  emitFactorChanged(emit, user, count === 0);
 }

@@ -15,6 +15,7 @@ import { PasswordRequiredError } from '../sign-in/errors.ts';
 import { FactorProof, REQUEST_OPTIONS } from '../sign-in/graphql-inputs.ts';
 import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
 import { credentialIdOf } from '../sign-in/webauthn.ts';
+import type { FactorChange } from './events.ts';
 import {
   addPasskey,
   beginPasskey,
@@ -91,11 +92,12 @@ builder.prismaObjectField(User, 'hasSecondFactor', (t) =>
     nullable: true,
     description:
       'Whether the person has a second factor: an authenticator app or a passkey. Null for bots, and unless the user is the ' +
-      'viewer or the viewer is an administrator. For owners it is visible to owners only.',
+      'viewer or the viewer is an administrator. The value of an owner is visible to owners only. API keys need the scope ' +
+      '`administration` to read the values of other people.',
     select: { isSystem: true },
     resolve: batchResolver((users, ctx) => {
-      const { viewer } = signedIn(ctx);
-      return haveSecondFactor(ctx).loadAll(users.map((user) => (canSeeSecondFactor(viewer, user) ? user.id : null)));
+      const viewing = signedIn(ctx);
+      return haveSecondFactor(ctx).loadAll(users.map((user) => (canSeeSecondFactor(viewing, user) ? user.id : null)));
     }),
   }),
 );
@@ -315,7 +317,7 @@ interface Changed {
   readonly user_id: number;
 }
 
-eventType<Changed>(
+eventType<Changed, FactorChange>(
   'second_factor_changed',
   undefined,
   'SecondFactorChangedEvent',
@@ -324,15 +326,15 @@ eventType<Changed>(
       type: User,
       nullable: true,
       description: 'The person.',
-      ...projectedFromEvent(userReference, ({ event }: EventSource<Changed>) => event.user_id),
+      ...projectedFromEvent(userReference, ({ event }: EventSource<Changed, FactorChange>) => event.user_id),
     }),
   }),
   {
     description:
-      'The second factors or recovery codes of a person changed. Sent to the person and to administrators, of owners to the ' +
-      'person and to owners.',
-    outdates: ({ event }) => [
-      outdatedRoot('ownSecondFactor'),
+      'The second factors or recovery codes of a person changed. Sent to the person. If `hasSecondFactor` changed, also sent ' +
+      'to administrators. If the person is an owner, only owners receive it besides the person.',
+    outdates: ({ event, facts }) => [
+      ...(facts.isOwn ? [outdatedRoot('ownSecondFactor')] : []),
       ...outdatedOf('User', [event.user_id], ['hasSecondFactor']),
     ],
   },

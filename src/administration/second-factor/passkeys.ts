@@ -152,7 +152,7 @@ function storing(
     // An authenticator app that was begun without a second factor would otherwise be added beside this one without its proof.
     await tx.secondFactor.deleteMany({ where: { organizationId, userId: user.id, confirmedAt: null } });
     emit.audit({ action: 'passkey_added', objectType: 'user', objectId: user.id, actorId: user.id });
-    emitFactorChanged(emit, user);
+    emitFactorChanged(emit, user, recoveryCodes !== null);
     await queueSecurityMail(tx, organization, user, {
       subject: 'A passkey',
       happened: `the passkey "${oneLine(created.name)}" was added to your account. It can be used to sign in.${aboutCodes(recoveryCodes)}`,
@@ -204,7 +204,7 @@ export function renamePasskey(ctx: Ctx, id: string, given: string): Promise<Pass
     if (passkey.name === name) return passkey;
     const renamed = await tx.passkey.update({ where: keyOf(ctx.organizationId, credentialId), data: { name } });
     emit.audit({ action: 'passkey_renamed', objectType: 'user', objectId: ctx.viewer.id });
-    emitFactorChanged(emit, ctx.viewer.user);
+    emitFactorChanged(emit, ctx.viewer.user, false);
     return renamed;
   });
 }

@@ -20,7 +20,7 @@ import {
   type Change,
   type CheckProof,
   codesOfFirst,
-  factorsChanged,
+  factorRemoved,
   noFactor,
   proveAddition,
   removingFactor,
@@ -161,7 +161,7 @@ async function confirming(
     });
     if (count === 0) throw notBegun();
     emit.audit({ action: 'second_factor_added', objectType: 'user', objectId: user.id, actorId: user.id });
-    emitFactorChanged(emit, user);
+    emitFactorChanged(emit, user, codes !== null);
     await queueSecurityMail(tx, organization, user, {
       subject: 'A second factor',
       happened: `an authenticator app was added to your account as a second factor.${aboutCodes(codes)}`,
@@ -196,7 +196,7 @@ export async function replaceRecoveryCodes(
     await requireFactor(tx, viewer.user);
     const codes = await replaceCodes(tx, viewer.user);
     emit.audit({ action: 'recovery_codes_replaced', objectType: 'user', objectId: viewer.id });
-    emitFactorChanged(emit, viewer.user);
+    emitFactorChanged(emit, viewer.user, false);
     await queueSecurityMail(tx, viewer.organization, viewer.user, {
       subject: 'Your recovery codes',
       happened: 'the recovery codes of your second factor were replaced.',
@@ -262,7 +262,7 @@ export async function resetFactor(ctx: Ctx, userId: number, currentPassword?: st
     if ((await factorsOf(tx, user)).count === 0) throw new ConflictError('The user has no second factor.');
     await tx.secondFactor.deleteMany({ where: { organizationId, userId } });
     await tx.passkey.deleteMany({ where: { organizationId, userId } });
-    await factorsChanged(tx, emit, user);
+    await factorRemoved(tx, emit, user);
     emit.audit({ action: 'second_factor_reset', objectType: 'user', objectId: userId });
     await queueSecurityMail(tx, now.viewer.organization, user, {
       subject: 'Your second factor',
@@ -286,8 +286,8 @@ export function removeLostFactor(app: App, { organizationId, userId, sealedSecre
     const isConfirmed = (await confirmedApp(tx, user)) !== null;
     const { count } = await tx.secondFactor.deleteMany({ where: { organizationId, userId, sealedSecret } });
     if (count === 0) return false;
-    await factorsChanged(tx, emit, user);
     if (!isConfirmed) return true;
+    await factorRemoved(tx, emit, user);
     emit.audit({ action: 'second_factor_reset', objectType: 'user', objectId: userId });
     await queueSecurityMail(tx, organization, user, {
       subject: 'Your second factor',

@@ -31,7 +31,7 @@ const SessionNode = builder.prismaNode('Session', {
   ...byNumber,
   description:
     'A session: a browser in which the user is signed in. Visible to that user and to administrators. Sessions of owners are ' +
-    'visible to owners only.',
+    'visible to owners only. API keys need the scope `administration` to read the sessions of other users.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'Id of the session in the REST API.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of the sign-in.' }),
@@ -79,7 +79,7 @@ builder.prismaObjectField(User, 'sessions', (t) =>
       type: SessionNode,
       description:
         'Sessions of the user, last used first. Empty unless the user is the viewer, or the viewer is an administrator. ' +
-        'Sessions of owners are visible to owners only.',
+        'Sessions of owners are visible to owners only. API keys need the scope `administration` to read those of other users.',
       resolve: async ({ id }, args, ctx) => pageOfList(await sessionsByUser(ctx).load(id), args),
     },
     { name: 'SessionConnection' },

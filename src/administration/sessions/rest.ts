@@ -96,7 +96,7 @@ export const getSessionsOf = endpoint({
   summary: 'List the browsers a user is signed in with',
   description:
     'Last used first. Empty unless the user is the viewer, or the viewer is an administrator. Sessions of owners are listed ' +
-    'for owners only.',
+    'for owners only. API keys need the scope `administration` to list those of other users.',
   params: { user_id: inPath(z.int(), { description: 'Id of the user.' }) },
   reply: { sessions: z.array(wireSession) },
   async handle(ctx, { user_id }) {

@@ -1,5 +1,6 @@
 import type { Account } from '../../access/accounts.ts';
 import type { Ctx, RequestCtx, Viewer } from '../../access/context.ts';
+import { readsAsAdministrator } from '../../access/roles.ts';
 import {
   endSessions,
   openSession,
@@ -17,7 +18,7 @@ import type { Prisma, Session, User } from '../../generated/prisma/client.ts';
 import { accessUser } from '../../people/users.ts';
 import { ConflictError, NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
-import { ADMINISTRATOR, OWNER } from '../../platform/roles.ts';
+import { isOwner, OWNER } from '../../platform/roles.ts';
 import { completeSecondStep } from '../second-factor/second-step.ts';
 import { SecondFactorRequiredError } from '../sign-in/errors.ts';
 import { type GivenFactorProof, requireFactorProof } from '../sign-in/factor-proof.ts';
@@ -36,13 +37,15 @@ export interface SignedIn {
 
 /**
  * Returns the filter for the sessions that the viewer can end: their own and, for administrators, those of all users except
- * owners. Owners can end the sessions of all users.
+ * owners. Owners can end the sessions of all users. A limited API key needs the scope `administration` for those of other users.
  */
-const endableBy = ({ id, role, organization }: Viewer): Prisma.SessionWhereInput => ({
-  organizationId: organization.id,
-  ...(role > ADMINISTRATOR && { userId: id }),
-  ...(role === ADMINISTRATOR && { OR: [{ userId: id }, { user: { role: { not: OWNER } } }] }),
-});
+function endableBy(viewer: Viewer): Prisma.SessionWhereInput {
+  const { id: userId, role } = viewer;
+  const organizationId = viewer.organization.id;
+  if (!readsAsAdministrator({ viewer })) return { organizationId, userId };
+  if (isOwner(role)) return { organizationId };
+  return { organizationId, OR: [{ userId }, { user: { role: { not: OWNER } } }] };
+}
 
 /** Returns the filter for the sessions that the viewer can see: those that they can end and that have not expired. */
 export const visibleTo = ({ app, viewer }: Ctx): Prisma.SessionWhereInput => ({

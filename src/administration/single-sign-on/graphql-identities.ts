@@ -27,7 +27,8 @@ builder.queryField('linkedIdentities', (t) =>
     nullable: true,
     description:
       'Identities that are linked to a user, oldest first: at most one for each issuer. Empty for users other than the viewer, ' +
-      'unless the viewer is an administrator. Only owners see those of owners.',
+      'unless the viewer is an administrator. Only owners see those of owners. API keys need the scope `administration` to ' +
+      'read those of other users.',
     args: {
       userId: t.arg.id({
         ...refersTo('User'),

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { requireAdministrator } from '../../access/roles.ts';
+import { readsAsAdministrator, requireAdministrator } from '../../access/roles.ts';
 import { asOfNow, requireLiveCredential } from '../../access/sign-in.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { LinkedIdentity, User } from '../../generated/prisma/client.ts';
@@ -8,7 +8,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, NotFoundError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { oneLine } from '../../platform/mail/outbox.ts';
-import { isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
+import { isOwner, OWNER } from '../../platform/roles.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { requireProof } from '../sign-in/proof.ts';
 import { emitIdentitiesChanged } from './events.ts';
@@ -22,11 +22,13 @@ export interface ShownIdentity extends Pick<LinkedIdentity, 'issuer' | 'createdA
 /**
  * Returns the identities that are linked to a user, oldest first.
  *
- * @returns Empty if the user does not exist, or is another user whose identities the viewer cannot unlink.
+ * @returns Empty if the user does not exist, or is another user whose identities the viewer cannot unlink. A limited API key
+ *   needs the scope `administration` for other users.
  */
-export async function listIdentities({ work, organizationId, viewer }: Ctx, userId: number): Promise<ShownIdentity[]> {
+export async function listIdentities(ctx: Ctx, userId: number): Promise<ShownIdentity[]> {
+  const { work, organizationId, viewer } = ctx;
   if (userId === viewer.id) return identitiesOf(work.db, viewer.user);
-  if (!isAdministrator(viewer.role) || !isRowId(userId)) return [];
+  if (!readsAsAdministrator(ctx) || !isRowId(userId)) return [];
   const user = await work.db.user.findFirst({ where: { organizationId, id: userId } });
   if (user === null || (isOwner(user.role) && !isOwner(viewer.role))) return [];
   return identitiesOf(work.db, user);
@@ -90,6 +92,7 @@ export async function unlinkIdentity(
     await queueSecurityMail(tx, now.viewer.organization, user, {
       subject: 'A linked identity',
       happened: `${isOwn ? 'you' : 'an administrator'} unlinked your account from ${name}.`,
+      isByAdministrator: !isOwn,
     });
     return user;
   });

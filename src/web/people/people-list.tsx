@@ -42,6 +42,11 @@ export function PeopleList({ isAdministration = false, children }: Props) {
   const [kind, setKind] = useState<keyof typeof KINDS>('people');
   const [role, setRole] = useState<UserRole | ''>('');
   const [factor, setFactor] = useState<(typeof FACTORS)[number][0]>('');
+  const showKind = (chosen: keyof typeof KINDS) => {
+    setKind(chosen);
+    // Bots have no second factor.
+    if (chosen === 'bots') setFactor('');
+  };
   const nameContains = useDeferredValue(text.trim());
   const filter: Filter = {
     ...KINDS[kind],
@@ -54,9 +59,11 @@ export function PeopleList({ isAdministration = false, children }: Props) {
     <>
       <div className="page-bar">
         <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
-        <Choice label="Show" options={KIND_NAMES} value={kind} onChoose={setKind} />
+        <Choice label="Show" options={KIND_NAMES} value={kind} onChoose={showKind} />
         <Choice label="Role" options={ROLES} value={role} onChoose={setRole} />
-        {isAdministration && <Choice label="Second factor" options={FACTORS} value={factor} onChoose={setFactor} />}
+        {isAdministration && kind !== 'bots' && (
+          <Choice label="Second factor" options={FACTORS} value={factor} onChoose={setFactor} />
+        )}
         {children}
       </div>
       <ul className="plain-list" aria-label="People">

@@ -13,7 +13,7 @@ import { PeoplePicker } from '../people/people-picker.tsx';
 import { useViewer } from '../people/use-viewer.ts';
 import { Button } from '../ui/button.tsx';
 import { useClock } from '../ui/clock.ts';
-import { Choice, TextField } from '../ui/form.tsx';
+import { Choice, type ChoiceHandle, TextField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import { AuditChanges } from './audit-changes.tsx';
@@ -81,11 +81,17 @@ const ALL: Chosen = { actors: [], action: '', objectType: '', object: null, sinc
 export function AuditLog() {
   const { viewer } = useViewer();
   const [chosen, setChosen] = useState<Chosen>(ALL);
+  const objects = useRef<ChoiceHandle>(null);
   if (viewer !== null && viewer.role !== 'OWNER' && viewer.role !== 'ADMINISTRATOR') {
     return <p className="soft">Only administrators can read the audit log.</p>;
   }
   const filter = filterOf(chosen);
   const change = (changed: Partial<Chosen>) => setChosen({ ...chosen, ...changed });
+  const showAll = () => {
+    change({ object: null });
+    // The button that was pressed disappears.
+    objects.current?.focus();
+  };
   return (
     <>
       <form className="audit-filter" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
@@ -97,6 +103,7 @@ export function AuditLog() {
           onChoose={(action) => change({ action })}
         />
         <Choice
+          ref={objects}
           label="Object"
           value={chosen.object?.type ?? chosen.objectType}
           options={[['', 'All objects'], ...OBJECT_TYPES]}
@@ -115,9 +122,7 @@ export function AuditLog() {
           onChange={(event) => change({ until: event.currentTarget.value })}
         />
       </form>
-      {chosen.object !== null && (
-        <ChosenObject key={chosen.object.id} name={chosen.object.name} onClear={() => change({ object: null })} />
-      )}
+      {chosen.object !== null && <ChosenObject key={chosen.object.id} name={chosen.object.name} onClear={showAll} />}
       <Retention />
       <p className="audit-downloads">
         Download these entries:{' '}
@@ -232,7 +237,7 @@ function Entry({ entry, onChoose }: EntryProps) {
             )}
             {isOpen && <AuditChanges changes={changes} />}
           </dl>
-          {isOpen && entry.object !== null && <OnlyObject entry={entry} id={entry.object.id} onChoose={onChoose} />}
+          {isOpen && entry.objectId !== null && <OnlyObject entry={entry} id={entry.objectId} onChoose={onChoose} />}
         </details>
       </div>
     </li>

@@ -124,9 +124,13 @@ export function objectOf(entry: AuditLogLineFragment): string {
   return objectName ?? '';
 }
 
+/** Returns the text of the action of an entry. Entries about revocations are about one key, or about the user of several keys. */
+const wordsOf = ({ action, objectType }: AuditLogLineFragment): string =>
+  action === 'API_KEYS_REVOKED' && objectType === 'API_KEY' ? 'revoked the API key …' : ACTION_WORDS[action];
+
 /** Returns the text of an entry in three parts: before the object, the object, and after it. */
 export function sentenceOf(entry: AuditLogLineFragment): readonly [string, string | undefined, string] {
-  const [before = '', after] = ACTION_WORDS[entry.action].split('…');
+  const [before = '', after] = wordsOf(entry).split('…');
   return [before, after === undefined ? undefined : objectOf(entry), after ?? ''];
 }
 

@@ -1,4 +1,12 @@
-import { type ComponentProps, type InputHTMLAttributes, type ReactNode, useId, useRef } from 'react';
+import {
+  type ComponentProps,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type Ref,
+  useId,
+  useImperativeHandle,
+  useRef,
+} from 'react';
 import { Select, type SelectProps } from './select.tsx';
 import './form.css';
 
@@ -63,20 +71,34 @@ export function Check({ label, ...rest }: CheckProps) {
   );
 }
 
+/** Reference to a `Choice`, for its parent. */
+export interface ChoiceHandle {
+  /** Moves the focus to the control. */
+  readonly focus: () => void;
+}
+
 interface ChoiceProps<T extends string> extends Omit<SelectProps<T>, 'id' | 'labelId' | 'describedBy'> {
   readonly label: string;
   readonly hint?: ReactNode;
   readonly 'aria-describedby'?: string | undefined;
+  readonly ref?: Ref<ChoiceHandle>;
 }
 
 /** A field with a fixed set of values. */
-export function Choice<T extends string>({ label, hint, 'aria-describedby': describedBy, ...rest }: ChoiceProps<T>) {
+export function Choice<T extends string>({
+  label,
+  hint,
+  'aria-describedby': describedBy,
+  ref,
+  ...rest
+}: ChoiceProps<T>) {
   const id = useId();
   const control = useRef<HTMLDivElement>(null);
   const hasHint = hint !== undefined && hint !== '' && hint !== false;
   const ids = [describedBy, hasHint ? `${id}-hint` : undefined].filter((one) => one !== undefined);
   // A click on the label focuses the control without opening its list, as native select boxes do.
   const focus = () => control.current?.querySelector<HTMLElement>('[aria-labelledby]')?.focus();
+  useImperativeHandle(ref, () => ({ focus }));
   return (
     <div className="field" ref={control}>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the control itself can be reached with the keyboard. */}
