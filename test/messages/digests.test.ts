@@ -294,7 +294,7 @@ describe('a digest', () => {
     await guest.ok('PATCH', '/settings', { timezone: 'America/Los_Angeles' });
     for (const person of [member, guest]) await direct(owner, person);
     await queue(owner);
-    const due = new Map((await queuedIn(organization)).map((mail) => [mail.recipient, mail.nextAttemptAt]));
+    const due = new Map((await queuedIn(organization)).map((mail) => [mail.recipient, mail.nextDigestAttemptAt]));
     const hourIn = (person: Person, timeZone: string) =>
       due.get(person.email)?.toLocaleString('sv', { timeZone }).slice(11);
     expect(hourIn(member, 'Pacific/Kiritimati')).toBe('08:00:00');
