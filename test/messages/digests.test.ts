@@ -354,30 +354,33 @@ describe('digests are sent', () => {
     expect(mail?.text).toContain('You have 1 unread direct message in 1 conversation.');
   });
 
-  test.for([1, 4, 6])('at least seven days after the last ones if the day of the week is moved by %i days', async (days) => {
-    const { owner, member, organization } = await absentOrganization();
-    await direct(owner, member);
-    await queue(owner);
-    expect(await sent(member, { after: 22 * HOUR_MS })).toHaveLength(1);
-    await direct(owner, member, 'next');
-    ahead += (days - 1) * DAY_MS + HOUR_MS;
-    await queue(owner);
-    expect(await queuedIn(organization)).toEqual([]);
-    ahead += 7 * DAY_MS;
-    await queueDigests(service.app);
-    const [, second] = await sent(member);
-    expect(second?.text).toContain('You have 1 unread direct message in 1 conversation.');
-  });
+  test.for([1, 4, 6])(
+    'at least seven days after the last ones if the day of the week is moved by %i days',
+    async (days) => {
+      const { owner, member, organization } = await absentOrganization();
+      await direct(owner, member);
+      await queue(owner);
+      expect(await sent(member, { after: 22 * HOUR_MS })).toHaveLength(1);
+      await direct(owner, member, 'next');
+      ahead += (days - 1) * DAY_MS + HOUR_MS;
+      await queue(owner);
+      expect(await queuedIn(organization)).toEqual([]);
+      ahead += 7 * DAY_MS;
+      await queueDigests(service.app);
+      const [, second] = await sent(member);
+      expect(second?.text).toContain('You have 1 unread direct message in 1 conversation.');
+    },
+  );
 
   test('on the next such day if they are turned on when digests of the day are due', async () => {
     const { owner, member, organization } = await createOrganization({}, { on: service });
     elapse(6);
-    await direct(owner, member);
     ahead += 7 * HOUR_MS;
     await owner.ok('PATCH', '/realm', { digest_emails_enabled: true, digest_weekday: weekdayOf(roundDay(now())) });
     await queueDigests(service.app);
     expect(await queuedIn(organization)).toEqual([]);
     elapse(6);
+    await direct(owner, member);
     ahead += HOUR_MS;
     await queueDigests(service.app);
     expect((await queuedIn(organization)).length).toBeGreaterThan(0);
@@ -670,7 +673,9 @@ describe('the time of a digest', () => {
   test('belongs to a round that begins before it is eight in the first time zone', () => {
     expect(roundDay(new Date('2026-11-30T11:59:59Z'))).toBe('2026-11-30');
     expect(roundDay(new Date('2026-11-30T12:00:00Z'))).toBe('2026-12-01');
-    const begins = ['12:00:00', '17:59:59', '18:00:00'].map((time) => canBegin('2026-12-01', new Date(`2026-11-30T${time}Z`)));
+    const begins = ['12:00:00', '17:59:59', '18:00:00'].map((time) =>
+      canBegin('2026-12-01', new Date(`2026-11-30T${time}Z`)),
+    );
     expect(begins).toEqual([true, true, false]);
     expect(daysBefore('2026-12-01', 7)).toBe('2026-11-24');
     expect(['2026-11-30', '2026-12-06'].map(weekdayOf)).toEqual([0, 6]);
