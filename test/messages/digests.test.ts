@@ -434,9 +434,9 @@ describe('digests are sent', () => {
         last_active_at, expires_at)
       VALUES (${organizationId}, gen_random_uuid(), ${moderator.id}, '{}', 600, 'app', 0, 0, 0, ${recent}, '2100-01-01')`;
     await db.$executeRaw`
-      INSERT INTO push_device (realm_id, user_id, kind, endpoint, endpoint_hash, public_key, auth_secret, name, created_at,
+      INSERT INTO push_device (realm_id, user_id, key_hash, kind, endpoint, endpoint_hash, public_key, auth_secret, name, created_at,
         token_updated_at)
-      VALUES (${organizationId}, ${guest.id}, 'none', 'none:x', decode(md5('d' || ${guest.id}::text), 'hex'), '', '', 'app',
+      VALUES (${organizationId}, ${guest.id}, decode(md5('k'), 'hex'), 'none', 'none:x', decode(md5('d' || ${guest.id}::text), 'hex'), '', '', 'app',
         '2026-01-01', ${recent})`;
     await queue(owner);
     const recipients = (await queuedIn(organization)).map(({ recipient }) => recipient);
