@@ -9,6 +9,16 @@ import { readRows } from '../platform/db/rows.ts';
 const SKEW_MS = 60_000;
 
 /**
+ * Returns a message id of an organization above which no message was sent at or before a time. Few messages up to this id were
+ * sent after the time.
+ *
+ * @param time Not before 1970.
+ */
+export const highestIdUntil = (db: SqlClient, organizationId: number, time: Date): Promise<number> =>
+  // The message with the returned id was sent at least `SKEW_MS` after the time, or is the last one.
+  lowestIdSince(db, organizationId, new Date(time.getTime() + 2 * SKEW_MS));
+
+/**
  * Returns a message id of an organization below which no message was sent at or after a time. Few messages from this id on were
  * sent before the time. Searches by bisection, because ids ascend with time, except for concurrent messages.
  *

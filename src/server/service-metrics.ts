@@ -74,7 +74,7 @@ async function count(app: App): Promise<GaugeValues | undefined> {
       COALESCE((SELECT extract(epoch FROM ${now} - min(e.created_at)) FROM event_counter c JOIN LATERAL (
         SELECT created_at FROM event WHERE realm_id = c.realm_id ORDER BY created_at LIMIT 1
       ) e ON true), 0)::float8 AS "logSeconds",
-      (SELECT count(*) FROM outgoing_mail WHERE next_attempt_at <= ${time})::int AS mail,
+      (SELECT count(*) FROM outgoing_mail WHERE next_attempt_at <= ${time} OR next_digest_attempt_at <= ${time})::int AS mail,
       (SELECT count(*) FROM scheduled_message WHERE state = 'scheduled' AND scheduled_at <= ${time})::int AS scheduled`;
   return row;
 }

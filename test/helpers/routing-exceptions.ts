@@ -37,6 +37,7 @@ export const ROUTING_EXCEPTIONS: Readonly<Record<string, keyof typeof REASONS>> 
   'SELECT p.realm_id AS id FROM search_progress p': 'loop',
   'SELECT r.id FROM realm r WHERE': 'loop',
   'SELECT r.id FROM realm r LEFT JOIN digest_progress p': 'loop',
+  'SELECT u.realm_id FROM user_account u WHERE lower(u.email) = lower(': 'loop',
   'DELETE FROM link_preview_progress p WHERE': 'loop',
   'DELETE FROM link_preview_job j WHERE j.next_attempt_at <=': 'loop',
   'SELECT j.realm_id, j.message_id FROM link_preview_job j': 'loop',
@@ -45,6 +46,7 @@ export const ROUTING_EXCEPTIONS: Readonly<Record<string, keyof typeof REASONS>> 
   'row_number() OVER of_owner AS nth': 'loop',
   'SELECT scheduled_at AS "scheduledAt"': 'loop',
   'SELECT m.realm_id, m.id FROM outgoing_mail m WHERE m.next_attempt_at <=': 'loop',
+  'SELECT m.realm_id, m.id FROM outgoing_mail m WHERE m.next_digest_attempt_at <=': 'loop',
   'UPDATE outgoing_mail c SET attempts = c.attempts + 1': 'loop',
   'DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL': 'loop',
   "UPDATE outgoing_mail SET body = $ , unsubscribe_url = NULL, missed_message_ids = '{}' WHERE next_attempt_at IS NULL":

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { DAY_MS, digestTime, roundDay, weekdayOf } from '../../src/messages/digests/calendar.ts';
+import { canBegin, DAY_MS, daysBefore, digestTime, roundDay, weekdayOf } from '../../src/messages/digests/calendar.ts';
 import { queueDigests } from '../../src/messages/digests/rounds.ts';
-import { claimMail } from '../../src/platform/mail/outbox.ts';
+import { claimMail, noteSent } from '../../src/platform/mail/outbox.ts';
 import { send } from '../helpers/http.ts';
 import { type InProcess, startInProcess } from '../helpers/in-process.ts';
 import { type Mailbox, mailsTo, openMailbox } from '../helpers/mailbox.ts';
@@ -27,14 +27,14 @@ afterAll(async () => {
   await service[Symbol.asyncDispose]();
 });
 
-/** Lets a number of days pass, and the time until the next noon in UTC. The digests of the next day are queued six hours later. */
+/** Lets a number of days pass, and the time until the next noon in UTC, when the digests of the next day begin to be queued. */
 function elapse(days: number): void {
   ahead += days * DAY_MS;
   const sinceMidnight = now().getTime() % DAY_MS;
   ahead += 12 * HOUR_MS - sinceMidnight + (sinceMidnight > 12 * HOUR_MS ? DAY_MS : 0);
 }
 
-/** Creates an organization that sends digests, and in which nobody has been active for six days. */
+/** Creates an organization that sends digests, and whose users have not been active for six days. */
 async function absentOrganization() {
   const made = await createOrganization({}, { on: service });
   await made.owner.ok('PATCH', '/realm', { digest_emails_enabled: true });
@@ -44,7 +44,7 @@ async function absentOrganization() {
 
 /** Lets the time pass at which the next digests are queued, on the day of the organization unless it is given. */
 async function queue(owner: Person, { weekday }: { readonly weekday?: number } = {}): Promise<void> {
-  ahead += 7 * HOUR_MS;
+  ahead += HOUR_MS;
   await owner.ok('PATCH', '/realm', { digest_weekday: weekday ?? weekdayOf(roundDay(now())) });
   await queueDigests(service.app);
 }
@@ -53,7 +53,7 @@ async function queue(owner: Person, { weekday }: { readonly weekday?: number } =
 const digestsTo = ({ email }: Person) => mailsTo(mailbox, email).filter(({ head }) => /^Subject: Weekly/m.test(head));
 
 /** Lets the time pass at which queued digests are sent. @returns All digests to the person so far. */
-async function sent(person: Person, { after = 26 * HOUR_MS } = {}) {
+async function sent(person: Person, { after = 32 * HOUR_MS } = {}) {
   ahead += after;
   await service.mail.sendDue();
   return digestsTo(person);
@@ -71,6 +71,20 @@ async function oldChannel(...given: Parameters<typeof channelOf>): Promise<numbe
   const id = await channelOf(...given);
   await service.app.db.channel.updateMany({ where: { id }, data: { createdAt: new Date(0) } });
   return id;
+}
+
+/** Inserts people who joined long ago, so that a round takes several transactions. */
+const addAbsent = ({ id, subdomain }: { readonly id: number; readonly subdomain: string }, count: number) =>
+  service.app.db.$executeRaw`
+    INSERT INTO user_account (realm_id, email, full_name, joined_at)
+    SELECT ${id}, 'absent' || i || '@' || ${subdomain}::text || '.example', 'Absent ' || i, '2026-01-01'
+    FROM generate_series(1, ${count}::int) i`;
+
+/** Queues digests until the process would be killed, after the first transaction. Other organizations queue none. */
+async function queuePart({ id }: { readonly id: number }): Promise<void> {
+  await service.app.db.organization.updateMany({ where: { id: { not: id } }, data: { settings: {} } });
+  let transactions = 0;
+  await queueDigests(service.app, () => transactions++ > 0);
 }
 
 const direct = (from: Person, to: Person, content = 'hello') =>
@@ -118,7 +132,7 @@ describe('a digest', () => {
     expect(await sent(member)).toHaveLength(1);
   });
 
-  test('is not sent without news', async () => {
+  test('is not sent to people who have missed nothing', async () => {
     const { owner, member, guest, organization } = await absentOrganization();
     const channel = await oldChannel(owner, 'works', [owner, guest]);
     await say(owner, channel, 'launch');
@@ -194,7 +208,7 @@ describe('a digest', () => {
     const [mail] = await sent(member);
     expect(mail?.text).toMatch(/^#works › followed/m);
     expect(mail?.text.indexOf('followed')).toBeLessThan(mail?.text.indexOf('› f:') ?? 0);
-    expect(mail?.text).toContain('… and new messages in 2 more topics.');
+    expect(mail?.text).toContain('… and new messages in 2 other topics.');
   });
 
   test('says so if a channel has more messages than are read', async () => {
@@ -202,7 +216,76 @@ describe('a digest', () => {
     const channel = await oldChannel(owner, 'busy', [owner, member]);
     await copyMessage(service, await say(owner, channel, 'launch'), 250);
     await queue(owner);
-    expect((await sent(member))[0]?.text).toContain('#busy › launch: 200 or more messages by owner');
+    await copyMessage(service, (await direct(owner, member)).id, 120);
+    const [mail] = await sent(member);
+    expect(mail?.text).toContain('#busy › launch: 200 or more messages by owner');
+    expect(mail?.text).toContain('You have 100 or more unread direct messages in 1 conversation.');
+  });
+
+  test('says that numbers are not complete also if it contains only numbers', async () => {
+    const { owner, member } = await absentOrganization();
+    const channel = await oldChannel(owner, 'busy', [owner, member]);
+    await copyMessage(service, await say(owner, channel, 'launch'), 250);
+    await member.ok('PATCH', '/settings', { message_content_in_email_notifications: false });
+    await queue(owner);
+    const [mail] = await sent(member);
+    expect(mail?.text).toContain('Your channels have 200 or more new messages in 1 or more topics.');
+  });
+
+  test('shows messages of people before many messages of bots, and before those of muted topics and channels', async () => {
+    const { owner, member, bot } = await absentOrganization();
+    const builds = await oldChannel(owner, 'builds', [owner, member, bot]);
+    const muted = await oldChannel(owner, 'muted', [owner, member]);
+    await say(owner, builds, 'launch', 'of a person');
+    await say(owner, muted, 'loud', 'of an unmuted topic');
+    await copyMessage(service, await say(bot, builds, 'nightly'), 400);
+    await copyMessage(service, await say(owner, builds, 'silent'), 400);
+    await copyMessage(service, await say(owner, muted, 'any'), 2_100);
+    for (const [channel, topic, visibility_policy] of [
+      [builds, 'silent', 1],
+      [muted, 'loud', 3],
+    ])
+      await member.ok('POST', '/user_topics', { stream_id: channel, topic, visibility_policy });
+    const mute = [{ stream_id: muted, property: 'is_muted', value: true }];
+    await member.ok('POST', '/users/me/subscriptions/properties', { subscription_data: mute });
+    await queue(owner);
+    const [mail] = await sent(member);
+    expect(mail?.text).toContain('#builds › launch: 1 message by owner');
+    expect(mail?.text).not.toMatch(/nightly|silent|› any/);
+  });
+
+  test('contains the messages of its period if it is sent late, after many others', async () => {
+    const { owner, member } = await absentOrganization();
+    const channel = await oldChannel(owner, 'works', [owner, member]);
+    await say(owner, channel, 'launch', 'of the period');
+    await direct(owner, member);
+    await queue(owner);
+    // No digest is sent until messages were sent that are newer than all digests of the round.
+    const held = vi.spyOn(service.mail, 'sendDue').mockResolvedValue();
+    try {
+      ahead += 40 * HOUR_MS;
+      const copies = await copyMessage(service, await say(owner, channel, 'later'), 2_500);
+      const directs = await copyMessage(service, (await direct(owner, member)).id, 120);
+      await service.app.db.message.updateMany({
+        where: { id: { in: [...copies, ...directs].map(BigInt) } },
+        data: { sentAt: now() },
+      });
+    } finally {
+      held.mockRestore();
+    }
+    const [mail] = await sent(member, { after: 0 });
+    expect(mail?.text).toContain('#works › launch: 1 message by owner');
+    expect(mail?.text).toContain('You have 1 unread direct message in 1 conversation.');
+    expect(mail?.text).not.toContain('later');
+  });
+
+  test('is sent in UTC if the runtime does not support the time zone of its recipient', async () => {
+    const { owner, member } = await absentOrganization();
+    await service.app.db.$executeRaw`
+      UPDATE user_account SET settings = settings || '{"timezone": "Atlantis/Capital"}' WHERE id = ${member.id}`;
+    await direct(owner, member);
+    await queue(owner);
+    expect((await sent(member))[0]?.text).toMatch(/^New in .* since \S+ \S+ UTC:/);
   });
 
   test('is dated and sent at eight in the time zone of its recipient', async () => {
@@ -211,13 +294,14 @@ describe('a digest', () => {
     await guest.ok('PATCH', '/settings', { timezone: 'America/Los_Angeles' });
     for (const person of [member, guest]) await direct(owner, person);
     await queue(owner);
-    const due = new Map((await queuedIn(organization)).map((mail) => [mail.recipient, mail.nextAttemptAt]));
+    const due = new Map((await queuedIn(organization)).map((mail) => [mail.recipient, mail.nextDigestAttemptAt]));
     const hourIn = (person: Person, timeZone: string) =>
       due.get(person.email)?.toLocaleString('sv', { timeZone }).slice(11);
     expect(hourIn(member, 'Pacific/Kiritimati')).toBe('08:00:00');
     expect(hourIn(guest, 'America/Los_Angeles')).toBe('08:00:00');
-    // The first one is due at 18:00 UTC of the day before, which has passed.
-    expect([await sent(member, { after: 0 }), await sent(guest, { after: 0 })]).toMatchObject([[{}], []]);
+    expect(await sent(member, { after: 0 })).toEqual([]);
+    // The first one is due at 18:00 UTC of the day before.
+    expect([await sent(member, { after: 6 * HOUR_MS }), await sent(guest, { after: 0 })]).toMatchObject([[{}], []]);
     expect(await sent(guest)).toHaveLength(1);
   });
 });
@@ -247,7 +331,7 @@ describe('digests are sent', () => {
     elapse(5);
     const channel = await channelOf(owner, 'works', [owner, member]);
     await say(owner, channel, 'launch', 'of the second week');
-    ahead += DAY_MS;
+    ahead += HOUR_MS;
     await queueDigests(service.app);
     const [, second, ...others] = await sent(member);
     expect(others).toEqual([]);
@@ -255,45 +339,132 @@ describe('digests are sent', () => {
     expect(second?.text).not.toContain('direct message');
   });
 
-  test('not again within five days if the day of the week is changed', async () => {
+  test('with the messages since the last activity if the person was active less than five days before the last round', async () => {
+    const { owner, member } = await absentOrganization();
+    await member.ok('POST', '/users/me/presence', { status: 'active' });
+    ahead += HOUR_MS;
+    await direct(owner, member, 'before the round');
+    elapse(2);
+    await queue(owner);
+    expect(await sent(member)).toEqual([]);
+    elapse(5);
+    ahead += HOUR_MS;
+    await queueDigests(service.app);
+    const [mail] = await sent(member);
+    expect(mail?.text).toContain('You have 1 unread direct message in 1 conversation.');
+  });
+
+  test.for([1, 4, 6])(
+    'at least seven days after the last ones if the day of the week is moved by %i days',
+    async (days) => {
+      const { owner, member, organization } = await absentOrganization();
+      await direct(owner, member);
+      await queue(owner);
+      expect(await sent(member, { after: 22 * HOUR_MS })).toHaveLength(1);
+      await direct(owner, member, 'next');
+      ahead += (days - 1) * DAY_MS + HOUR_MS;
+      await queue(owner);
+      expect(await queuedIn(organization)).toEqual([]);
+      ahead += 7 * DAY_MS;
+      await queueDigests(service.app);
+      const [, second] = await sent(member);
+      expect(second?.text).toContain('You have 1 unread direct message in 1 conversation.');
+    },
+  );
+
+  test('on the next such day if they are turned on when digests of the day are due', async () => {
+    const { owner, member, organization } = await createOrganization({}, { on: service });
+    elapse(6);
+    ahead += 7 * HOUR_MS;
+    await owner.ok('PATCH', '/realm', { digest_emails_enabled: true, digest_weekday: weekdayOf(roundDay(now())) });
+    await queueDigests(service.app);
+    expect(await queuedIn(organization)).toEqual([]);
+    elapse(6);
+    await direct(owner, member);
+    ahead += HOUR_MS;
+    await queueDigests(service.app);
+    expect((await queuedIn(organization)).length).toBeGreaterThan(0);
+    expect(await sent(member)).toHaveLength(1);
+  });
+
+  test('with the messages since the last complete round if one was interrupted until the next week', async () => {
     const { owner, member, organization } = await absentOrganization();
     await direct(owner, member);
     await queue(owner);
-    expect(await sent(member)).toHaveLength(1);
-    elapse(0);
-    await direct(owner, member, 'next');
-    await queue(owner);
-    expect(await queuedIn(organization)).toEqual([]);
-    elapse(6);
-    await queue(owner);
-    expect(await sent(member)).toHaveLength(2);
+    expect(await sent(member, { after: 22 * HOUR_MS })).toHaveLength(1);
+    const channel = await oldChannel(owner, 'works', [owner]);
+    await addAbsent(organization, 250);
+    // The last user, whom the interrupted round does not reach.
+    const [last] = await service.app.db.user.findMany({
+      where: { organizationId: organization.id, botType: null },
+      orderBy: { id: 'desc' },
+      take: 1,
+    });
+    if (last === undefined) throw new Error('No user');
+    await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'works' }], principals: [last.id] });
+    await say(owner, channel, 'launch', 'of the first week');
+    ahead += 6 * DAY_MS + 2 * HOUR_MS;
+    await queuePart(organization);
+    const queued = await queuedIn(organization);
+    expect(queued.length).toBeGreaterThan(0);
+    expect(queued.map(({ recipient }) => recipient)).not.toContain(last.email);
+    ahead += 7 * DAY_MS;
+    await queueDigests(service.app);
+    expect((await queuedIn(organization)).map(({ recipient }) => recipient)).toContain(last.email);
+    ahead += 32 * HOUR_MS;
+    await service.mail.sendDue();
+    const [mail] = mailsTo(mailbox, last.email).filter(({ head }) => /^Subject: Weekly/m.test(head));
+    expect(mail?.text).toContain('of the first week');
   });
 
-  test('once if two nodes queue and send them, in parts', async () => {
+  test('to people with hidden presence, unless they use an API key with a name, an event queue or a device', async () => {
+    const { owner, administrator, member, moderator, guest, organization } = await absentOrganization();
+    for (const person of [administrator, member, moderator, guest]) {
+      await person.ok('PATCH', '/settings', { presence_enabled: false });
+      await direct(owner, person);
+    }
+    const organizationId = organization.id;
+    const recent = now();
+    const { db } = service.app;
+    await db.$executeRaw`
+      INSERT INTO named_api_key (realm_id, user_id, name, hash, scopes, created_at, last_used_at)
+      VALUES (${organizationId}, ${member.id}, 'app', decode(md5('a' || ${member.id}::text), 'hex'), '{read}', '2026-01-01', ${recent})`;
+    await db.$executeRaw`
+      INSERT INTO event_queue (realm_id, id, user_id, options, idle_timeout_secs, client_name, start_id, acked_id, scanned_through,
+        last_active_at, expires_at)
+      VALUES (${organizationId}, gen_random_uuid(), ${moderator.id}, '{}', 600, 'app', 0, 0, 0, ${recent}, '2100-01-01')`;
+    await db.$executeRaw`
+      INSERT INTO push_device (realm_id, user_id, key_hash, kind, endpoint, endpoint_hash, public_key, auth_secret, name, created_at,
+        token_updated_at)
+      VALUES (${organizationId}, ${guest.id}, decode(md5('k'), 'hex'), 'none', 'none:x', decode(md5('d' || ${guest.id}::text), 'hex'), '', '', 'app',
+        '2026-01-01', ${recent})`;
+    await queue(owner);
+    const recipients = (await queuedIn(organization)).map(({ recipient }) => recipient);
+    expect(recipients).toContain(administrator.email);
+    for (const { email } of [member, moderator, guest]) expect(recipients).not.toContain(email);
+  });
+
+  test('once if a round is interrupted, and continued by several workers at the same time', async () => {
     const { owner, member, guest, organization } = await absentOrganization();
-    await service.app.db.organization.updateMany({ where: { id: { not: organization.id } }, data: { settings: {} } });
-    // More users than one transaction reads.
-    await service.app.db.$executeRaw`
-      INSERT INTO user_account (realm_id, email, full_name, joined_at)
-      SELECT ${organization.id}, 'absent' || i || '@' || ${organization.subdomain}::text || '.example', 'Absent ' || i, '2026-01-01'
-      FROM generate_series(1, 250) i`;
+    await addAbsent(organization, 250);
     for (const person of [member, guest]) await direct(owner, person);
     const { databaseUrl } = service.app.config;
     const env = { SMTP_URL: mailbox.url, SECRET_KEY: 'in process '.repeat(4) };
+    // A second node, if several nodes can share the database: on PostgreSQL.
     const other =
       databaseUrl === undefined
         ? undefined
         : await startInProcess({ env: { ...env, DATABASE_URL: databaseUrl }, now, log: service.app.log });
     try {
-      const nodes = [service, other ?? service];
-      ahead += 7 * HOUR_MS;
+      const nodes = other === undefined ? [service] : [service, other];
+      ahead += HOUR_MS;
       await owner.ok('PATCH', '/realm', { digest_weekday: weekdayOf(roundDay(now())) });
-      // The first run ends after its first transaction, as if the process was killed.
-      let transactions = 0;
-      await queueDigests(service.app, () => transactions++ > 0);
+      await queuePart(organization);
       const begun = await queuedIn(organization);
       expect(begun.length).toBeGreaterThan(0);
       expect(begun.length).toBeLessThan(250);
+      // A round continues also when it can no longer begin.
+      ahead += 6 * HOUR_MS;
       await Promise.all(nodes.flatMap(({ app }) => [queueDigests(app), queueDigests(app)]));
       const queued = await queuedIn(organization);
       expect(new Set(queued.map(({ recipient }) => recipient)).size).toBe(queued.length);
@@ -314,7 +485,7 @@ describe('digests are sent', () => {
     const held = vi.spyOn(service.mail, 'sendDue').mockResolvedValue();
     try {
       await queue(owner);
-      ahead += 26 * HOUR_MS;
+      ahead += 32 * HOUR_MS;
       for (let mail = await claimMail(service.app); mail !== undefined; ) mail = await claimMail(service.app);
     } finally {
       held.mockRestore();
@@ -325,6 +496,51 @@ describe('digests are sent', () => {
     await queueDigests(service.app);
     expect(await sent(member, { after: HOUR_MS })).toHaveLength(1);
     expect(await sent(member)).toHaveLength(1);
+  });
+
+  test('again with the same Message-ID if the process is killed before it has stored that an email was sent', async () => {
+    const { owner, member, organization } = await absentOrganization();
+    await direct(owner, member);
+    await queue(owner);
+    const { id } = (await queuedIn(organization)).find(({ recipient }) => recipient === member.email) ?? {};
+    expect(await sent(member)).toHaveLength(1);
+    // The state between the reply of the mail server and the note of it.
+    await service.app.db.$executeRaw`
+      UPDATE outgoing_mail SET sent_at = NULL, next_digest_attempt_at = ${now()} WHERE realm_id = ${organization.id} AND id = ${id}`;
+    const [first, second, ...others] = await sent(member, { after: HOUR_MS });
+    expect(others).toEqual([]);
+    const ids = [first, second].map((mail) => /^Message-ID: .*$/im.exec(mail?.head ?? '')?.[0]);
+    expect(ids).toEqual([expect.stringContaining(`.${id}@`), ids[0]]);
+    expect(await queuedIn(organization)).toEqual([]);
+    expect(await sent(member)).toHaveLength(2);
+  });
+
+  test('after all other emails, and only by nodes that know them', async () => {
+    const { owner, member, organization } = await absentOrganization();
+    await direct(owner, member);
+    const held = vi.spyOn(service.mail, 'sendDue').mockResolvedValue();
+    try {
+      await queue(owner);
+      ahead += 32 * HOUR_MS;
+      const { db } = service.app;
+      // The statement with which version 0.2.0 claims emails.
+      const claimable = await db.$queryRaw`
+        SELECT id FROM outgoing_mail WHERE realm_id = ${organization.id} AND next_attempt_at <= ${now()} AND digest_since IS NOT NULL`;
+      expect(claimable).toEqual([]);
+      await db.$executeRaw`
+        INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at, unsubscribe_url)
+        SELECT ${organization.id}, 'missed@' || ${organization.subdomain}::text || '.example', 'x', '', ${now()}, 'https://chat.example/x'
+        FROM generate_series(1, 3)`;
+      const claimed: boolean[] = [];
+      for (let mail = await claimMail(service.app); mail !== undefined; mail = await claimMail(service.app)) {
+        claimed.push(mail.digestSince !== null);
+        await noteSent(service.app, mail);
+      }
+      expect(claimed.filter((isDigest) => !isDigest).length).toBeGreaterThanOrEqual(3);
+      expect(claimed.indexOf(true)).toBe(claimed.filter((isDigest) => !isDigest).length);
+    } finally {
+      held.mockRestore();
+    }
   });
 
   test('to the others if one user has no valid address', async () => {
@@ -376,6 +592,11 @@ describe('a queued digest', () => {
     [
       'the organization has turned digests off',
       ({ owner }: Made) => owner.ok('PATCH', '/realm', { digest_emails_enabled: false }),
+    ],
+    [
+      'the organization was deactivated',
+      ({ organization: { id } }: Made) =>
+        service.app.db.organization.update({ where: { id }, data: { deactivatedAt: now() } }),
     ],
     [
       'the address has changed',
@@ -449,9 +670,14 @@ describe('the time of a digest', () => {
     expect(times).toEqual(['2026-03-28T07:00:00.000Z', '2026-03-29T06:00:00.000Z', '2026-10-25T07:00:00.000Z']);
   });
 
-  test('belongs to a round that begins when it is eight in the first time zone', () => {
-    expect(roundDay(new Date('2026-11-30T17:59:59Z'))).toBe('2026-11-30');
-    expect(roundDay(new Date('2026-11-30T18:00:00Z'))).toBe('2026-12-01');
+  test('belongs to a round that begins before it is eight in the first time zone', () => {
+    expect(roundDay(new Date('2026-11-30T11:59:59Z'))).toBe('2026-11-30');
+    expect(roundDay(new Date('2026-11-30T12:00:00Z'))).toBe('2026-12-01');
+    const begins = ['12:00:00', '17:59:59', '18:00:00'].map((time) =>
+      canBegin('2026-12-01', new Date(`2026-11-30T${time}Z`)),
+    );
+    expect(begins).toEqual([true, true, false]);
+    expect(daysBefore('2026-12-01', 7)).toBe('2026-11-24');
     expect(['2026-11-30', '2026-12-06'].map(weekdayOf)).toEqual([0, 6]);
   });
 });

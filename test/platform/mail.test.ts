@@ -207,6 +207,11 @@ describe('queued email', () => {
   test('is claimed without reading the others that are due', async () => {
     const { db } = service.app;
     const readByClaim = async () => (await service.rowsReadBy(() => claimMail(service.app))).get('outgoing_mail') ?? 0;
+    await db.$executeRaw`
+      INSERT INTO outgoing_mail (realm_id, recipient, subject, body, digest_since, next_digest_attempt_at)
+      SELECT ${organizationId}, 'ada@acme.example', 'x', '', now(), now() - n * interval '1 second' FROM generate_series(1, 3000) AS n`;
+    await db.$executeRaw`ANALYZE outgoing_mail`;
+    expect(await readByClaim()).toBeLessThan(50);
     for (const unsubscribeUrl of ['https://chat.example/x', null]) {
       await db.$executeRaw`
         INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at, unsubscribe_url)

@@ -69,6 +69,7 @@ describe('migrating', () => {
     '20261130210000_phones',
     '20261201030000_organizations_by_visitors',
     '20261201040000_digests',
+    '20261201120000_digest_queue',
   ];
 
   test('adds checks to existing tables without reading their rows', () => {

@@ -7,12 +7,12 @@ import { IS_PERSON } from '../notifications/candidates.ts';
 import { nameSuffix, showsContent } from '../notifications/mail-parts.ts';
 import { isAbsent, lastActiveAt } from './absence.ts';
 import { digestMail, namedIn } from './email.ts';
-import { isNothing, readNews } from './news.ts';
+import { isNothing, readMissed } from './missed.ts';
 import type { DigestApp } from './rounds.ts';
 
 /**
- * Returns the current text of a queued digest. Undefined if it is not to be sent: there is no news, the user has been active
- * since it was queued or has another address, or the organization or the user was deactivated or has turned digests off.
+ * Returns the current text of a queued digest. Undefined if it is not to be sent: the user has missed nothing, has been
+ * active since it was queued or has another address, or the organization or the user was deactivated or has turned digests off.
  */
 export async function currentDigest(
   app: DigestApp,
@@ -32,11 +32,11 @@ export async function currentDigest(
   const user = await db.user.findUniqueOrThrow({ where: { organizationId_id: { organizationId, id: found.id } } });
   if (!userSetting(user, 'enable_digest_emails')) return undefined;
   const since = new Date(Math.max(digestSince.getTime(), found.lastActiveAt.getTime()));
-  const news = await readNews(db, app, { organization, user, since, until });
-  if (isNothing(news)) return undefined;
-  const people = await db.user.findMany({ where: { organizationId, id: { in: namedIn(news) } } });
+  const missed = await readMissed(db, app, { organization, user, since, until });
+  if (isNothing(missed)) return undefined;
+  const people = await db.user.findMany({ where: { organizationId, id: { in: namedIn(missed) } } });
   return digestMail(app, {
-    ...{ organization, user, since, until, news },
+    ...{ organization, user, since, until, missed },
     names: new Map(people.map((person) => [person.id, person])),
     isShown: showsContent(organization, user),
     suffix: await nameSuffix(db, organization, user),

@@ -8,7 +8,7 @@ import { oneLine } from '../../platform/mail/outbox.ts';
 import { type Names, placeOf, textOf, urlOfMessage } from '../notifications/content.ts';
 import { cutTo, type UnsubscribableText } from '../notifications/mail-parts.ts';
 import { unsubscribeUrl } from '../notifications/unsubscribe.ts';
-import type { ActiveTopic, News, NewsFor } from './news.ts';
+import type { ActiveTopic, Count, MissedBy, MissedContent } from './missed.ts';
 
 /** Maximum length of the text of one message, in UTF-16 code units. */
 const MAX_TEXT = 300;
@@ -20,8 +20,8 @@ const MAX_NAMES = 3;
 type MailApp = Pick<Runtime, 'config' | 'keys'>;
 
 /** The parts of a digest. */
-export interface Digest extends NewsFor {
-  readonly news: News;
+export interface Digest extends MissedBy {
+  readonly missed: MissedContent;
   /** Names of the senders. */
   readonly names: Names;
   /** Whether the email contains texts, names and places. Otherwise it contains only numbers. */
@@ -30,27 +30,17 @@ export interface Digest extends NewsFor {
   readonly suffix: string;
 }
 
-/**
- * Returns the text with which a digest is queued. It is replaced when the digest is sent. Only nodes of version 0.2.0 send it,
- * during an upgrade.
- */
-export const emptyDigest = (
-  app: MailApp,
-  organization: Organization,
-  user: Pick<User, 'id' | 'email'>,
-): UnsubscribableText => mailOf(app, organization, user, '', `See what is new in ${oneLine(organization.name)}.\n`);
-
-/** Returns the email with the news of a user. */
+/** Returns the email with what a user has missed. */
 export function digestMail(app: MailApp, digest: Digest): UnsubscribableText {
-  const { organization, user, since, news, isShown, suffix } = digest;
-  const { directCount, conversationCount } = news;
+  const { organization, user, since, missed, isShown, suffix } = digest;
+  const { directCount, conversationCount } = missed;
   const direct =
-    directCount === 0
+    directCount.count === 0
       ? []
       : [
           `You have ${countOf(directCount, 'unread direct message')} in ${countOf(conversationCount, 'conversation')}.\n`,
         ];
-  const parts = isShown ? [...topicsOf(app, digest), ...channelsOf(app, digest)] : numbersOf(news);
+  const parts = isShown ? [...topicsOf(app, digest), ...channelsOf(app, digest)] : numbersOf(missed);
   const text = [
     `New in ${oneLine(organization.name)} since ${localTime(since, user)}:\n`,
     ...direct,
@@ -84,11 +74,15 @@ Stop these emails: ${unsubscribe}
   };
 }
 
-const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** Returns a number with a noun: "1 topic", "2 topics", "200 or more topics". */
+function countOf(given: number | Count, noun: string): string {
+  const { count, isCut } = typeof given === 'number' ? { count: given, isCut: false } : given;
+  return `${count}${isCut ? ' or more' : ''} ${noun}${count === 1 && !isCut ? '' : 's'}`;
+}
 
 /** Returns the lines about numbers of messages and channels, for digests without texts and names. */
-const numbersOf = ({ topicCount, messageCount, channelCount }: News): string[] => [
-  ...(topicCount === 0
+const numbersOf = ({ topicCount, messageCount, channelCount }: MissedContent): string[] => [
+  ...(topicCount.count === 0
     ? []
     : [`Your channels have ${countOf(messageCount, 'new message')} in ${countOf(topicCount, 'topic')}.\n`]),
   ...(channelCount === 0
@@ -97,24 +91,23 @@ const numbersOf = ({ topicCount, messageCount, channelCount }: News): string[] =
 ];
 
 function topicsOf(app: MailApp, digest: Digest): string[] {
-  const { topics, topicCount } = digest.news;
-  const more = topicCount - topics.length;
+  const { topics, topicCount } = digest.missed;
+  const more = { ...topicCount, count: topicCount.count - topics.length };
   return [
     ...topics.map((topic) => topicText(app, digest, topic)),
-    ...(more > 0 ? [`… and new messages in ${more === 1 ? 'one more topic' : `${more} more topics`}.\n`] : []),
+    ...(more.count > 0 ? [`… and new messages in ${countOf(more, 'other topic')}.\n`] : []),
   ];
 }
 
-function topicText(app: MailApp, digest: Digest, { messages, count, isCut, senderIds }: ActiveTopic): string {
+function topicText(app: MailApp, digest: Digest, { messages, messageCount, senderIds }: ActiveTopic): string {
   const { organization, user, names } = digest;
   const [first] = messages;
   const place = oneLine(placeOf(first, { organization, names, readerId: user.id }));
-  const number = isCut ? `${count} or more messages` : countOf(count, 'message');
   const texts = messages.map(
     (message) =>
       `  ${nameOf(names, message.senderId)}, ${localTime(message.sentAt, user)}: ${cutTo(MAX_TEXT, oneLine(textOf(message)))}\n`,
   );
-  return `${place}: ${number} by ${sendersOf(senderIds, names)}\n${texts.join('')}  ${urlOfMessage(app, organization, first)}\n`;
+  return `${place}: ${countOf(messageCount, 'message')} by ${sendersOf(senderIds, names)}\n${texts.join('')}  ${urlOfMessage(app, organization, first)}\n`;
 }
 
 const nameOf = (names: Names, id: number): string => oneLine(names.get(id)?.fullName ?? '');
@@ -128,7 +121,7 @@ function sendersOf(ids: readonly number[], names: Names): string {
 }
 
 /** Returns the ids of the users whose names a digest shows. */
-export const namedIn = ({ topics }: News): number[] => [
+export const namedIn = ({ topics }: MissedContent): number[] => [
   ...new Set(
     topics.flatMap(({ messages, senderIds }) => [
       ...messages.map(({ senderId }) => senderId),
@@ -137,7 +130,7 @@ export const namedIn = ({ topics }: News): number[] => [
   ),
 ];
 
-function channelsOf(app: MailApp, { organization, news: { channels, channelCount } }: Digest): string[] {
+function channelsOf(app: MailApp, { organization, missed: { channels, channelCount } }: Digest): string[] {
   const url = urlOf(app.config, organization.subdomain);
   const more = channelCount - channels.length;
   return [

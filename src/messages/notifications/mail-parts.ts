@@ -31,12 +31,11 @@ export async function nameSuffix(db: SqlClient, organization: Organization, user
 
 /** Returns whether a user's email address has accounts in other organizations of this database too. */
 async function isInSeveral(db: SqlClient, { organizationId, email }: User): Promise<boolean> {
-  // By organization, because the index of addresses begins with it.
   const rows = await readRows<unknown>(
     db,
     Prisma.sql`
-    SELECT r.id FROM realm r WHERE r.id <> ${organizationId} AND r.deactivated_at IS NULL AND EXISTS (
-      SELECT FROM user_account u WHERE u.realm_id = r.id AND lower(u.email) = lower(${email}) AND u.is_active OFFSET 0) LIMIT 1`,
+    SELECT u.realm_id FROM user_account u WHERE lower(u.email) = lower(${email}) AND u.is_active AND u.realm_id <> ${organizationId}
+      AND EXISTS (SELECT FROM realm r WHERE r.id = u.realm_id AND r.deactivated_at IS NULL OFFSET 0) LIMIT 1`,
   );
   return rows.length > 0;
 }

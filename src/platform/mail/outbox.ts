@@ -34,10 +34,16 @@ export interface Mail {
   readonly unsubscribeUrl?: string | undefined;
   /** Ids of the messages that the text contains, at most 500. The text is written again from them when the email is sent. */
   readonly missedMessageIds?: readonly bigint[];
-  /** Beginning of the period of a digest, which ends at `dueAt`. The text is written when the email is sent. */
-  readonly digestSince?: Date;
-  /** Time at which the email is to be sent. It is also the date of the email. Default: the current time. */
-  readonly dueAt?: Date;
+}
+
+/** A digest that is to be sent. Its text is written when it is sent. */
+export interface QueuedDigest {
+  readonly organizationId: number;
+  readonly to: string;
+  /** Beginning of its period, which ends at `dueAt`. */
+  readonly since: Date;
+  /** Time at which the digest is to be sent. It is also the date of the email. */
+  readonly dueAt: Date;
 }
 
 /** An email that this node has claimed for sending. */
@@ -103,17 +109,36 @@ export const isMailAddress = (to: string): boolean => !UNSAFE_IN_ADDRESS.test(to
  */
 export async function queueMail(
   tx: Tx,
-  { organizationId, to, subject, body, namedUserId, unsubscribeUrl, missedMessageIds = [], digestSince, dueAt }: Mail,
+  { organizationId, to, subject, body, namedUserId, unsubscribeUrl, missedMessageIds = [] }: Mail,
 ): Promise<void> {
-  if (!isMailAddress(to)) throw new Error('An email must have exactly one valid address');
-  if (to.toLowerCase().endsWith(UNREACHABLE)) return;
+  if (!isReachable(to)) return;
   const text = sendable({ subject, body });
-  const due = dueAt === undefined ? Prisma.sql`CURRENT_TIMESTAMP` : Prisma.sql`${dueAt}::timestamptz`;
   await tx.$executeRaw`
-    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, created_at, next_attempt_at, named_user_id, unsubscribe_url,
-      missed_message_ids, digest_since)
-    VALUES (${organizationId}, ${to}, ${text.subject}, ${text.body}, ${due}, ${due}, ${namedUserId ?? null}::int,
-      ${unsubscribeUrl ?? null}::text, ${listOf('bigint', missedMessageIds)}, ${digestSince ?? null}::timestamptz)`;
+    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at, named_user_id, unsubscribe_url,
+      missed_message_ids)
+    VALUES (${organizationId}, ${to}, ${text.subject}, ${text.body}, CURRENT_TIMESTAMP, ${namedUserId ?? null}::int,
+      ${unsubscribeUrl ?? null}::text, ${listOf('bigint', missedMessageIds)})`;
+}
+
+/**
+ * Queues a digest inside a transaction, like `queueMail`. Nodes of version 0.2.0 do not send it: they would not check whether its
+ * recipient still gets digests.
+ */
+export async function queueDigest(tx: Tx, { organizationId, to, since, dueAt }: QueuedDigest): Promise<void> {
+  if (!isReachable(to)) return;
+  await tx.$executeRaw`
+    INSERT INTO outgoing_mail (realm_id, recipient, subject, body, created_at, digest_since, next_digest_attempt_at)
+    VALUES (${organizationId}, ${to}, 'Weekly digest', '', ${dueAt}, ${since}, ${dueAt})`;
+}
+
+/**
+ * Returns whether an address is not one that the service has created for a person whose address it could not confirm.
+ *
+ * @throws Error if the text is not exactly one email address.
+ */
+function isReachable(to: string): boolean {
+  if (!isMailAddress(to)) throw new Error('An email must have exactly one valid address');
+  return !to.toLowerCase().endsWith(UNREACHABLE);
 }
 
 /**
@@ -140,22 +165,30 @@ const KEPT_MS = 30 * 86_400_000;
 
 /**
  * Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. Emails about
- * missed messages and digests come last, so that they do not delay others, such as links to reset a password. Skips emails
- * of organizations that have moved to another database, or are about to (`isSendingMail`).
+ * missed messages follow others, so that they do not delay them, such as links to reset a password. Digests come last. Skips
+ * emails of organizations that have moved to another database, or are about to (`isSendingMail`).
  */
 export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail | undefined> {
   const time = now();
-  // Each condition on `unsubscribe_url` is that of a partial index, which has the due emails in this order.
-  const first = (condition: Prisma.Sql) => Prisma.sql`
-    SELECT m.realm_id, m.id FROM outgoing_mail m WHERE m.next_attempt_at <= ${time} AND ${condition}
+  const leaseEnd = new Date(time.getTime() + LEASE_MS);
+  // Each condition on `unsubscribe_url` or the column is that of a partial index, which has the due emails in this order.
+  const first = (column: Prisma.Sql, condition: Prisma.Sql) => Prisma.sql`
+    SELECT m.realm_id, m.id FROM outgoing_mail m WHERE ${column} <= ${time} AND ${condition}
       AND EXISTS (SELECT FROM realm r WHERE r.id = m.realm_id OFFSET 0)
       AND NOT EXISTS (SELECT FROM realm_move v WHERE v.realm_id = m.realm_id AND v.records_changes OFFSET 0)
-    ORDER BY m.next_attempt_at, m.id LIMIT 1 FOR UPDATE OF m SKIP LOCKED`;
+    ORDER BY ${column}, m.id LIMIT 1 FOR UPDATE OF m SKIP LOCKED`;
+  const next = Prisma.sql`m.next_attempt_at`;
+  const nextDigest = Prisma.sql`m.next_digest_attempt_at`;
+  const noOther = Prisma.sql`NOT EXISTS (SELECT FROM other)`;
   const [mail] = await db.$queryRaw<ClaimedMail[]>`
-    WITH other AS MATERIALIZED (${first(Prisma.sql`m.unsubscribe_url IS NULL`)}),
-      missed AS MATERIALIZED (${first(Prisma.sql`m.unsubscribe_url IS NOT NULL AND NOT EXISTS (SELECT FROM other)`)})
-    UPDATE outgoing_mail c SET attempts = c.attempts + 1, next_attempt_at = ${new Date(time.getTime() + LEASE_MS)}, last_error = NULL
-    FROM (SELECT realm_id, id FROM other UNION ALL SELECT realm_id, id FROM missed) AS due
+    WITH other AS MATERIALIZED (${first(next, Prisma.sql`m.unsubscribe_url IS NULL`)}),
+      missed AS MATERIALIZED (${first(next, Prisma.sql`m.unsubscribe_url IS NOT NULL AND ${noOther}`)}),
+      digest AS MATERIALIZED (${first(nextDigest, Prisma.sql`${noOther} AND NOT EXISTS (SELECT FROM missed)`)})
+    UPDATE outgoing_mail c SET attempts = c.attempts + 1, last_error = NULL,
+      next_attempt_at = CASE WHEN c.next_digest_attempt_at IS NULL THEN ${leaseEnd}::timestamptz END,
+      next_digest_attempt_at = CASE WHEN c.next_digest_attempt_at IS NOT NULL THEN ${leaseEnd}::timestamptz END
+    FROM (SELECT realm_id, id FROM other UNION ALL SELECT realm_id, id FROM missed
+      UNION ALL SELECT realm_id, id FROM digest) AS due
     WHERE c.realm_id = due.realm_id AND c.id = due.id
     RETURNING c.id, c.realm_id AS "organizationId", c.recipient, c.subject, c.body, c.unsubscribe_url AS "unsubscribeUrl",
       c.missed_message_ids AS "missedMessageIds", c.digest_since AS "digestSince", c.created_at AS "createdAt", c.attempts`;
@@ -169,7 +202,7 @@ export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail |
 export async function isSendingMail(run: RunSql, organizationId: number): Promise<boolean> {
   const [row] = await run<{ isSending: boolean }>(
     `SELECT EXISTS (SELECT FROM outgoing_mail WHERE realm_id = $1::int AND attempts > 0 AND sent_at IS NULL
-       AND next_attempt_at > now() AND last_error IS NULL) AS "isSending"`,
+       AND COALESCE(next_digest_attempt_at, next_attempt_at) > now() AND last_error IS NULL) AS "isSending"`,
     [organizationId],
   );
   return row?.isSending === true;
@@ -177,7 +210,9 @@ export async function isSendingMail(run: RunSql, organizationId: number): Promis
 
 /** Returns whether any queued email is due to be sent. */
 export async function isMailDue({ db, now }: MailContext): Promise<boolean> {
-  return (await db.outgoingMail.findFirst({ where: { nextAttemptAt: { lte: now() } }, select: { id: true } })) !== null;
+  const due = { lte: now() };
+  const where = { OR: [{ nextAttemptAt: due }, { nextDigestAttemptAt: due }] };
+  return (await db.outgoingMail.findFirst({ where, select: { id: true } })) !== null;
 }
 
 /** Returns whether the organization of an email is in this database. It can have moved to another one. */
@@ -194,8 +229,8 @@ export async function dropMail({ db }: MailContext, { id, organizationId, attemp
 export async function noteSent({ db, now }: MailContext, { id, organizationId }: ClaimedMail): Promise<void> {
   // Changes nothing if the email was erased meanwhile.
   await db.$executeRaw`
-    UPDATE outgoing_mail SET sent_at = ${now()}, next_attempt_at = NULL, last_error = NULL, body = ${KEPT_BODY},
-      unsubscribe_url = NULL, missed_message_ids = '{}'
+    UPDATE outgoing_mail SET sent_at = ${now()}, next_attempt_at = NULL, next_digest_attempt_at = NULL, last_error = NULL,
+      body = ${KEPT_BODY}, unsubscribe_url = NULL, missed_message_ids = '{}'
     WHERE realm_id = ${organizationId} AND id = ${id}`;
 }
 
@@ -207,7 +242,7 @@ export async function noteSent({ db, now }: MailContext, { id, organizationId }:
  */
 export async function noteFailure(
   { db, now }: MailContext,
-  { id, organizationId, attempts, createdAt }: ClaimedMail,
+  { id, organizationId, attempts, digestSince, createdAt }: ClaimedMail,
   { reason, isFinal }: { reason: string; isFinal: boolean },
 ): Promise<Date | null> {
   const time = now().getTime();
@@ -220,8 +255,10 @@ export async function noteFailure(
   const body = isOver ? KEPT_BODY : Prisma.sql`body`;
   const unsubscribeUrl = isOver ? Prisma.sql`NULL` : Prisma.sql`unsubscribe_url`;
   const missed = isOver ? Prisma.sql`'{}'` : Prisma.sql`missed_message_ids`;
+  const isDigest = digestSince !== null;
   await db.$executeRaw`
-    UPDATE outgoing_mail SET next_attempt_at = ${nextAttemptAt}, last_error = ${lastError}, body = ${body},
+    UPDATE outgoing_mail SET next_attempt_at = ${isDigest ? null : nextAttemptAt}::timestamptz,
+      next_digest_attempt_at = ${isDigest ? nextAttemptAt : null}::timestamptz, last_error = ${lastError}, body = ${body},
       unsubscribe_url = ${unsubscribeUrl}, missed_message_ids = ${missed}
     WHERE realm_id = ${organizationId} AND id = ${id} AND attempts = ${attempts} AND sent_at IS NULL`;
   return nextAttemptAt;
@@ -244,6 +281,12 @@ export async function purgeMail({ db, now }: MailContext): Promise<void> {
 /** Emails that users can turn off without signing in: those about missed messages, and digests. */
 export type UnsubscribableKind = 'missed' | 'digest';
 
+/** SQL conditions that the email `m` is of a kind. */
+const OF_KIND: Readonly<Record<UnsubscribableKind, Prisma.Sql>> = {
+  missed: Prisma.sql`m.unsubscribe_url IS NOT NULL`,
+  digest: Prisma.sql`m.digest_since IS NOT NULL`,
+};
+
 /** Deletes the emails of a kind to a user that were not sent yet. */
 export async function eraseUnsentMail(
   tx: Tx,
@@ -252,7 +295,7 @@ export async function eraseUnsentMail(
 ): Promise<void> {
   await tx.$executeRaw`
     DELETE FROM outgoing_mail m WHERE m.realm_id = ${organizationId} AND lower(m.recipient) = lower(${email})
-      AND m.unsubscribe_url IS NOT NULL AND (m.digest_since IS NOT NULL) = ${kind === 'digest'}::boolean AND m.sent_at IS NULL`;
+      AND ${OF_KIND[kind]} AND m.sent_at IS NULL`;
 }
 
 /** Deletes all emails, sent or not, that were queued with a user as `namedUserId`. */

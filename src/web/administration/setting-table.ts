@@ -379,7 +379,8 @@ export const SETTING_GROUPS: readonly Group<OrganizationSetting>[] = [
         name: 'digestWeekday',
         initial: 'TUESDAY',
         label: 'Day of weekly digests',
-        explanation: 'They are sent at 8:00 in the time zone of each user.',
+        explanation:
+          'Sent at 8:00 in the time zone of each user. After a change, the next ones follow the last by at least seven days.',
         options: [
           ['MONDAY', 'Monday'],
           ['TUESDAY', 'Tuesday'],
