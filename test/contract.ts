@@ -95,7 +95,7 @@ export interface SchemaCounts {
  */
 const NAMES_NOTHING_SHOWN =
   /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(AcceptInvitation|Complete(Passkey)?SignIn|CompleteSignUp|FetchApiKey(ByJwt)?|SignIn)Payload\./;
-/** Fields of events with ids of objects that were deleted, or that the recipient can no longer see. */
+/** Fields with ids of objects that were deleted, or that the recipient can no longer see. */
 const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['AttachmentRemovedEvent.attachmentId', 'ChannelsDeletedEvent.channelIds'],
   ...['DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
@@ -104,6 +104,8 @@ const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ReminderRemovedEvent.reminderId', 'SavedSnippetRemovedEvent.savedSnippetId'],
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',
+  // The object of an entry of the audit log can have been deleted since.
+  'AuditLogEntry.objectId',
   // Names an object in the cache of the client, of any type.
   'OutdatedFields.objectId',
 ]);

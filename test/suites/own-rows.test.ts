@@ -78,6 +78,8 @@ const OF_SWEEP: Readonly<Record<string, string>> = {
   'UPDATE realm SET delete_at =': 'Once a minute: finds the suspended organization whose deletion is due.',
   "UPDATE event_queue SET ended_at = statement_timestamp(), end_reason = 'expired'":
     'Once a minute: ends idle queues, which it finds by the time of their expiry.',
+  'SELECT r.id FROM realm r LEFT JOIN digest_progress p':
+    'Once a minute: finds the organizations that send digests on this day, by an index of those that send digests.',
   'WITH other AS MATERIALIZED ( SELECT m.realm_id, m.id FROM outgoing_mail m':
     'The worker that sends emails claims the email that is due first. The emails of all copied invitations are due.',
   'SELECT "public"."outgoing_mail"."realm_id", "public"."outgoing_mail"."id" FROM "public"."outgoing_mail" WHERE':
