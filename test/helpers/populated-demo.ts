@@ -28,8 +28,8 @@ type DemoName = (typeof NAMES)[number];
 
 /**
  * Starts a service with the demo organization, and adds objects: channels of each kind, topics, direct messages, reactions,
- * flags, mentions, edits, files, profiles, statuses, bots, groups, emoji, an identity provider, and users and groups that were
- * deactivated. After that, the clock of the service stands still, so that the same read always has the same result.
+ * flags, mentions, edits, files, profiles, statuses, bots, API keys, groups, emoji, an invitation link, an identity provider,
+ * and users and groups that were deactivated. After that, the clock of the service stands still, so that the same read always has the same result.
  */
 export async function startPopulatedDemo(): Promise<PopulatedDemo> {
   let stopped: Date | undefined;
@@ -99,6 +99,9 @@ async function populate(dataDir: string, { iris, aaron, mona, bela, cleo, dana, 
   const provider = { slug: 'demo', name: 'Provider', issuer: 'https://identity.example', clientId: 'chat' };
   const more = { clientSecret: 'secret', domains: ['example.com'] };
   await iris.mutate('createIdentityProvider', { ...provider, ...more }, '__typename');
+  for (const by of [iris, bela, bot])
+    await by.mutate('createApiKey', { name: 'Timetable', scopes: ['READ'] }, 'secret');
+  await iris.mutate('createInviteLink', {}, '__typename');
   await iris.ok('POST', '/users/me/alert_words', { alert_words: ['dock', 'otter'] });
   await iris.mutate('addOrganizationDomain', { domain: 'example.com', allowSubdomains: false }, '__typename');
   for (const [by, to] of [
