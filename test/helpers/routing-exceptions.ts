@@ -45,8 +45,7 @@ export const ROUTING_EXCEPTIONS: Readonly<Record<string, keyof typeof REASONS>> 
   'DELETE FROM link_preview p WHERE p.expires_at <': 'loop',
   'row_number() OVER of_owner AS nth': 'loop',
   'SELECT scheduled_at AS "scheduledAt"': 'loop',
-  'SELECT m.realm_id, m.id FROM outgoing_mail m WHERE m.next_attempt_at <=': 'loop',
-  'SELECT m.realm_id, m.id FROM outgoing_mail m WHERE m.next_digest_attempt_at <=': 'loop',
+  'SELECT m.realm_id, m.id FROM outgoing_mail m WHERE': 'loop',
   'UPDATE outgoing_mail c SET attempts = c.attempts + 1': 'loop',
   'DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL': 'loop',
   "UPDATE outgoing_mail SET body = $ , unsubscribe_url = NULL, missed_message_ids = '{}' WHERE next_attempt_at IS NULL":

@@ -436,7 +436,7 @@ describe('digests are sent', () => {
     await db.$executeRaw`
       INSERT INTO push_device (realm_id, user_id, key_hash, kind, endpoint, endpoint_hash, public_key, auth_secret, name, created_at,
         token_updated_at)
-      VALUES (${organizationId}, ${guest.id}, decode(md5('k'), 'hex'), 'none', 'none:x', sha256('x'), '', '', 'app',
+      VALUES (${organizationId}, ${guest.id}, sha256('k'), 'none', 'none:x', sha256('x'), '', '', 'app',
         '2026-01-01', ${recent})`;
     await queue(owner);
     const recipients = (await queuedIn(organization)).map(({ recipient }) => recipient);
