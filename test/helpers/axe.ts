@@ -11,7 +11,7 @@ const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 interface Checks {
   /** Ids of the rules that are checked. Default: all. */
   readonly rules?: readonly string[];
-  /** Which violations are returned. Default: those that are serious or critical. */
+  /** `all` returns every violation, `serious` those that axe rates serious or critical. Default: `serious`. */
   readonly impacts?: 'all' | 'serious';
 }
 
