@@ -518,6 +518,18 @@ describe('resumable uploads', () => {
       part,
     );
 
+  test('that began first gets the last space, and a later one is refused', async () => {
+    const { member, organization: where } = await organization();
+    const content = randomBytes(600_000);
+    const paths: string[] = [];
+    for (const name of ['first.bin', 'second.bin']) paths.push(await begin(member, content.length, name));
+    await service.app.db.organization.update({ where: { id: where.id }, data: { settings: { upload_quota_mib: 1 } } });
+    const statuses: number[] = [];
+    for (const path of paths) statuses.push((await patch(member, path, 0, content)).status);
+    expect(statuses).toEqual([200, 400]);
+    expect((await member.ok('GET', '/attachments')).attachments).toMatchObject([{ name: 'first.bin' }]);
+  });
+
   test('continue after an interruption, and end with the address of the file', async () => {
     const { member, guest, anonymous } = await organization();
     const content = randomBytes(CHUNK_BYTES * 2 + 12_345);

@@ -56,11 +56,16 @@ export async function spaceUsedBy(
  * Returns the number of a user's or an organization's files, and the space that they need, in bytes. Counts uploads that are not
  * complete, with the size that they are going to have.
  *
- * @param exceptId Id of a file that is not counted.
+ * @param completingId Id of an upload that is being completed. Neither it nor incomplete uploads that began later are counted, so
+ *   that of several uploads to the last space the first one succeeds.
  */
 export async function spaceReservedBy(
   db: SqlClient,
-  { organizationId, ownerId, exceptId }: { organizationId: number; ownerId: number | null; exceptId: number | null },
+  {
+    organizationId,
+    ownerId,
+    completingId,
+  }: { organizationId: number; ownerId: number | null; completingId: number | null },
 ): Promise<{ readonly files: number; readonly bytes: number }> {
   const [row] = await readRows<{ files: bigint; bytes: bigint | null }>(
     db,
@@ -69,7 +74,7 @@ export async function spaceReservedBy(
            sum(CASE WHEN is_complete THEN size ELSE greatest(size, declared_size) END)::bigint AS bytes
     FROM attachment
     WHERE realm_id = ${organizationId} AND (${ownerId}::int IS NULL OR owner_id = ${ownerId}::int)
-      AND id IS DISTINCT FROM ${exceptId}::int`,
+      AND (${completingId}::int IS NULL OR id < ${completingId}::int OR (is_complete AND id <> ${completingId}::int))`,
   );
   return { files: Number(row?.files ?? 0), bytes: Number(row?.bytes ?? 0) };
 }

@@ -298,22 +298,22 @@ const noSuchFile = (id: number): NotFoundError =>
 /**
  * Checks that a user can upload a file of `size` bytes. Uploads that are not complete count too.
  *
- * @param exceptId Id of the file that is being completed.
+ * @param completingId Id of the upload that is being completed. Incomplete uploads that began later do not count then.
  */
 export async function requireSpace(
   db: Pick<Tx, '$queryRaw'>,
   organization: Organization,
   ownerId: number,
   size: number,
-  exceptId: number | null = null,
+  completingId: number | null = null,
 ): Promise<void> {
   const organizationId = organization.id;
-  const own = await spaceReservedBy(db, { organizationId, ownerId, exceptId });
+  const own = await spaceReservedBy(db, { organizationId, ownerId, completingId });
   requireWithin('attachments_total_mib', Math.ceil((own.bytes + size) / MIB));
   requireWithin('attachments', own.files + 1);
   const quotaMib = organizationSetting(organization, 'upload_quota_mib');
   if (quotaMib === null) return;
-  const all = await spaceReservedBy(db, { organizationId, ownerId: null, exceptId });
+  const all = await spaceReservedBy(db, { organizationId, ownerId: null, completingId });
   if (all.bytes + size > quotaMib * MIB) throw new UploadQuotaError();
 }
 
