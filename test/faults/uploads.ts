@@ -125,8 +125,9 @@ export async function uploadTrial({
   const before = residentMib(server.pid ?? 0);
   let [peak, kills, isOver] = [before, 0, false];
   const watching = setInterval(() => {
-    // The process can end between the two calls.
-    if (server.pid !== undefined) peak = Math.max(peak, residentMib(server.pid));
+    // A process that has just been killed has no resident memory in its status, which is NaN here.
+    const resident = server.pid === undefined ? 0 : residentMib(server.pid);
+    if (resident > peak) peak = resident;
   }, 100);
   const pieces = () => uploaders.reduce((sum, uploader) => sum + uploader.pieces, 0);
   const killing = (async () => {
