@@ -45,11 +45,13 @@ export interface PhoneService {
   readonly url: string;
   /** Number of connections so far. */
   connections(): number;
+  /** Number of connections that are open now. */
+  openConnections(): number;
   /** Creates a device with a token. */
   phone(): Phone;
   /** Breaks all connections. */
   cut(): void;
-  /** Sends GOAWAY on all connections: requests in progress are answered, further ones need another connection. */
+  /** Sends GOAWAY on all connections, and closes each when its requests are answered. Further ones need another connection. */
   goAway(): void;
 }
 
@@ -224,6 +226,7 @@ async function startService(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     connections: () => connections,
+    openConnections: () => sessions.size,
     phone() {
       const token = newToken();
       const phone: KnownPhone = { token, received: [], attempts: 0, reply: { status: 200 }, before: undefined };
@@ -234,7 +237,7 @@ async function startService(
       for (const session of sessions) session.destroy();
     },
     goAway: () => {
-      for (const session of sessions) session.goaway(0);
+      for (const session of sessions) session.close();
     },
     async [Symbol.asyncDispose]() {
       for (const session of sessions) session.destroy();

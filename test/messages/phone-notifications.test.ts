@@ -678,6 +678,8 @@ describe('delivery', () => {
     await deliver();
     await retry(member);
     phone.before = undefined;
+    // The response to the third message can arrive before GOAWAY. Until then the connection can be used.
+    await expect.poll(() => phones[kind].openConnections()).toBe(0);
     await direct(owner, [member], 'fourth');
     await deliver();
     await retry(member);
