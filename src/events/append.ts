@@ -137,7 +137,7 @@ async function append(
   const [counter] = await tx.$queryRaw<{ base: bigint; xid: string; written_at: string }[]>`
     WITH counter AS (
       UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${organizationId}
-      RETURNING last_id - ${offset} AS base
+      RETURNING last_id - ${offset} AS base, refuse_late_lock()
     ), logged AS (
       INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
                          public_channel_id, width, ephemeral, created_at, actor_id)
@@ -178,7 +178,8 @@ async function append(
 /** Increments the organization's event counter by one, to reserve an id that belongs to no event. Returns that id. */
 export async function bumpCounter(db: SqlClient, organizationId: number): Promise<number> {
   const [row] = await db.$queryRaw<{ last_id: bigint }[]>`
-    UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${organizationId} RETURNING last_id`;
+    UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${organizationId}
+    RETURNING last_id, refuse_late_lock()`;
   if (row === undefined) throw new Error(`Organization ${organizationId} has no event counter`);
   return Number(row.last_id);
 }

@@ -63,6 +63,10 @@ describe('while the event counter is locked, a change runs only statements that 
       caller.rest(method as 'POST', pathOf(path, call), call.parameters, options),
     );
     if (queries.some((sql) => COUNTS.test(sql))) counted++;
+    const patient = queries.filter(
+      (sql) => /UPDATE event_counter SET last_id/.test(sql) && !/refuse_late_lock/.test(sql),
+    );
+    expect(patient, 'wait for the counter longer than lock_timeout').toEqual([]);
     return afterCounter(queries).filter((sql) => {
       const reason = [...NEEDS_THE_ID, ...(keyed ? [KEEPS_THE_REPLY] : [])].find((known) => known.test(sql.trim()));
       if (reason !== undefined) excused.add(reason);

@@ -57,7 +57,8 @@ export const SESSION_SETTINGS = {
  *
  * If a node dies without closing its connections, its transactions keep their locks until the server ends them, after 5 s
  * without a statement. No transaction of a live node is idle for so long. A statement that waits for a lock fails earlier,
- * after 4 s. Otherwise, transactions that wait for the locks of a dead node could wait one after another, 5 s each.
+ * after 4 s. Otherwise, transactions that wait for the locks of a dead node could wait one after another, 5 s each. For the
+ * event counter, the SQL function `refuse_late_lock` applies the 4 s to the whole statement.
  */
 export const POOL_SETTINGS = { lock_timeout: '4000', idle_in_transaction_session_timeout: '5000' } as const;
 
