@@ -40,6 +40,8 @@ export default defineConfig({
     // A service that does not answer fails all tests of a file, each at its timeout. In CI the run then ends early. The groups and
     // the file of a failed test count too.
     bail: process.env['CI'] ? 50 : 0,
+    // Messages of failed assertions show the compared values. A CI log shows nothing else.
+    chaiConfig: { truncateThreshold: 2_000 },
     // Polled conditions become true immediately or, on a busy machine, within seconds.
     expect: { poll: { timeout: 60_000 } },
   },
