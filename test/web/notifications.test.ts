@@ -95,11 +95,15 @@ describe.runIf(hasChromium)(`notifications in the page${CHROMIUM_NOTE}`, () => {
     await page.evaluate(() => (window as unknown as Recorded).recorded[0]?.onclick?.(new Event('click')));
     await page.getByRole('heading', { level: 1, name: /plans/ }).waitFor();
     await message(page, named).waitFor();
-    await person.ok('PATCH', '/settings', { pm_content_in_desktop_notifications: false });
-    await mona.ok('POST', '/messages', { type: 'direct', to: [person.id], content: 'a secret' });
-    await expect
-      .poll(async () => (await notifications(page)).at(-1))
-      .toMatchObject({ title: 'Mona Lindqvist', body: '' });
+    // Each message arrives in one batch with the change of the setting before it.
+    for (const isShown of [false, true, false, true, false]) {
+      await person.ok('PATCH', '/settings', { pm_content_in_desktop_notifications: isShown });
+      const secret = newName('secret');
+      await mona.ok('POST', '/messages', { type: 'direct', to: [person.id], content: secret });
+      await expect
+        .poll(async () => (await notifications(page)).at(-1))
+        .toMatchObject({ title: 'Mona Lindqvist', body: isShown ? secret : '' });
+    }
     await person.ok('PATCH', '/settings', { pm_content_in_desktop_notifications: true });
     expect(iris.problems).toEqual([]);
   });

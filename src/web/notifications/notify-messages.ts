@@ -37,7 +37,9 @@ export function startNotifications(client: Client): () => void {
     firstScreen = data ?? firstScreen;
   });
   const stop = onEvent((event) => {
-    if (event.__typename === 'MessageSentEvent' && firstScreen !== undefined) void sent(event, firstScreen);
+    // Events arrive in batches, and the cache gives the result of a batch after its last event. A message that follows a change
+    // of settings in the same batch must obey the new settings.
+    if (event.__typename === 'MessageSentEvent') setTimeout(() => void sent(event, firstScreen));
     else if (event.__typename === 'MessagesDeletedEvent') close(event.messageIds);
     else if (event.__typename === 'MessageFlagsAddedEvent' && event.flag === 'READ') {
       close(event.all ? [...shown.keys()] : event.messages.flatMap((message) => message?.id ?? []));
@@ -55,7 +57,8 @@ export function startNotifications(client: Client): () => void {
 
 type SentEvent = Extract<LiveEvent, { __typename: 'MessageSentEvent' }>;
 
-async function sent({ message, unreadChange }: SentEvent, firstScreen: SidebarQuery): Promise<void> {
+async function sent({ message, unreadChange }: SentEvent, firstScreen: SidebarQuery | undefined): Promise<void> {
+  if (firstScreen === undefined) return;
   const { viewer, ownSettings: settings, subscriptions } = firstScreen;
   if (message === null || settings === null || message.sender.id === viewer?.id) return;
   const subscription = subscriptions?.nodes.find(({ channel }) => channel.id === message.channel?.id);
