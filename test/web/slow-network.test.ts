@@ -26,6 +26,8 @@ describe.runIf(hasChromium)(`the chat on a slow network${CHROMIUM_NOTE}`, { time
       const { page } = iris;
       const views = await viewsFor(iris, chat.person('moderator'));
       if (direction === 'backward') views.reverse();
+      // Starts at a view that is not in the list. The inbox, where the user arrived, can be loaded before the network is held.
+      await go(page, '/writing/scheduled');
       await page.reload();
       await page.getByRole('heading', { level: 1 }).waitFor();
       const network = await HeldNetwork.of(page);
