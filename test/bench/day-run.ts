@@ -85,6 +85,8 @@ export async function* simulateDays(options: DayOptions): AsyncGenerator<DayResu
     await startDemo(databaseServer, {
       ...METRICS.env,
       DATABASE_POOL_SIZE: String(POOL_SIZE),
+      // All people connect from one address, as behind a proxy. One address can use half of the connections of a node.
+      ...{ TRUST_PROXY: '1', MAX_SOCKETS: '40000' },
       // Undefined restores the settings of production. Test servers send heartbeats every two seconds.
       ...{ EVENT_HEARTBEAT_SECONDS: undefined, EVENT_QUEUE_WRITE_SECONDS: undefined, REDIS_URL: undefined },
     }),
