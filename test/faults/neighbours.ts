@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DemoService, type Person, startDemo } from './demo.ts';
 import { addUp, type Broken, type Fared, longestBetween } from './felt.ts';
 import { NamedCounters, some } from './outcome.ts';
-import { Client, type ClientReply } from './requests.ts';
+import { Client, type ClientReply, CutOffError } from './requests.ts';
 import type { Query } from './truth.ts';
 
 /** Pause between two sends of each client of the unaffected organization, in milliseconds. */
@@ -15,6 +15,16 @@ const WARM_UP_MS = 2_000;
 export const MOST_MS = 2_500;
 
 let made = 0;
+
+export interface SenderOptions {
+  /** Text appended to each message. */
+  readonly more?: string;
+  /**
+   * Whether a proxy that reloads its configuration is in front of the service. It closes connections that are kept alive, also
+   * those on which a request is arriving, so requests without an answer are then no failures.
+   */
+  readonly isBehindReloads?: boolean;
+}
 
 /** A user who sends messages to a channel, one at a time. */
 export class SequentialSender {
@@ -32,29 +42,36 @@ export class SequentialSender {
   readonly acknowledged: string[] = [];
   readonly refused: string[] = [];
   done = 0;
+  readonly #isBehindReloads: boolean;
 
-  private constructor(client: Client, channelId: number, more: string) {
+  private constructor(client: Client, channelId: number, { more = '', isBehindReloads = false }: SenderOptions) {
     this.#client = client;
     this.channelId = channelId;
     this.#more = more;
+    this.#isBehindReloads = isBehindReloads;
   }
 
-  /** Subscribes a user to the channel to which the sender sends. @param more Text appended to each message. */
-  static async start(url: string, person: Person, more = ''): Promise<SequentialSender> {
+  /** Subscribes a user to the channel to which the sender sends. */
+  static async start(url: string, person: Person, options: SenderOptions = {}): Promise<SequentialSender> {
     const client = new Client(url, person);
     await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
     const { stream_id } = await client.ask('GET', '/get_stream_id', { stream: 'stuck' });
-    return new SequentialSender(client, stream_id, more);
+    return new SequentialSender(client, stream_id, options);
   }
 
   /** Sends one message. @returns Id of the message. Undefined if the service refused it. */
   async send(): Promise<number | undefined> {
     const content = `sent ${++made}.`;
     const params = { type: 'channel', to: this.channelId, topic: 'stuck', content: `${content}${this.#more}` };
-    const body = await this.#note(() => this.#client.rest('POST', '/messages', params));
-    if (body === undefined) this.refused.push(content);
-    else this.acknowledged.push(content);
-    return body?.id;
+    const reply = await this.#note(() => this.#client.rest('POST', '/messages', params));
+    // If the connection ended before the answer, the message may have been sent or not.
+    if (reply === undefined) return undefined;
+    if (reply.status !== 200) {
+      this.refused.push(content);
+      return undefined;
+    }
+    this.acknowledged.push(content);
+    return reply.body.id;
   }
 
   async edit(messageId: number): Promise<void> {
@@ -63,9 +80,19 @@ export class SequentialSender {
     await this.#note(() => this.#client.rest('PATCH', `/messages/${messageId}`, { content }));
   }
 
-  async #note(act: () => Promise<ClientReply>): Promise<ClientReply['body']> {
+  /** Returns the reply. Undefined if the connection ended before it was complete. */
+  async #note(act: () => Promise<ClientReply>): Promise<ClientReply | undefined> {
     const startedAt = performance.now();
-    const { status, body } = await act();
+    const reply = await act().catch((error: unknown) => {
+      if (error instanceof CutOffError) return error;
+      throw error;
+    });
+    if (reply instanceof CutOffError) {
+      this.ends.add('cut off');
+      if (!this.#isBehindReloads) this.failures.push(String(reply));
+      return undefined;
+    }
+    const { status, body } = reply;
     this.took.push(performance.now() - startedAt);
     this.ends.add(status === 200 ? '200' : `${status} ${body?.code}`);
     if (status === 200) {
@@ -74,7 +101,7 @@ export class SequentialSender {
     } else if (status !== 503 || body?.code !== 'REQUEST_TIMEOUT' || !(body['retry-after'] > 0)) {
       this.failures.push(`${status} ${JSON.stringify(body)}`);
     }
-    return status === 200 ? body : undefined;
+    return reply;
   }
 
   async until(isOver: () => boolean, { pauseMs }: { pauseMs: number }): Promise<void> {
@@ -216,9 +243,9 @@ export class Neighbours {
     this.senders = senders;
   }
 
-  static async start(url: string, person: Person): Promise<Neighbours> {
+  static async start(url: string, person: Person, options: SenderOptions = {}): Promise<Neighbours> {
     const senders: SequentialSender[] = [];
-    while (senders.length < 3) senders.push(await SequentialSender.start(url, person));
+    while (senders.length < 3) senders.push(await SequentialSender.start(url, person, options));
     const neighbours = new Neighbours(url, senders);
     // Warms up the JIT compiler, because slow first requests would distort the baseline.
     await neighbours.during(sleep(WARM_UP_MS));
@@ -251,7 +278,7 @@ export class Neighbours {
 
   async #askWhetherReady(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
-      const response = await fetch(`${this.#url}/readyz`);
+      const response = await fetch(`${this.#url}/readyz`, { headers: { connection: 'close' } });
       const text = await response.text();
       if (response.status !== 200) this.notReady.push(text.trim());
       await sleep(100);

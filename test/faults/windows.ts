@@ -187,7 +187,7 @@ export async function windowsTrial({
   const sending: Sending[] = [];
   while (sending.length < count) {
     const person = await makeNeighbour(server);
-    sending.push({ person, sender: await SequentialSender.start(url, person, MORE) });
+    sending.push({ person, sender: await SequentialSender.start(url, person, { more: MORE }) });
   }
   const senders = sending.map(({ sender }) => sender);
   // As a baseline, sends messages of the same size at the same rate without subscribers, so that the windows stay empty.
