@@ -5,7 +5,7 @@ import type { DirectoryUpload, RenderOptions } from './types.ts';
 /** Media types of videos that have a preview. All browsers play these formats. */
 const VIDEO = /^video\/(?:mp4|webm)$/;
 /** Media types of sounds that have a player. */
-const AUDIO = /^audio\/(?:aac|flac|mp4|mpeg|ogg|wav)$/;
+const AUDIO = /^audio\/(?:aac|flac|mp4|mpeg|ogg|wav|webm)$/;
 
 /** Returns the kind of the preview of an uploaded file. Undefined if it has none. */
 export function kindOf({ image, mediaType }: DirectoryUpload): 'image' | 'video' | undefined {

@@ -46,3 +46,23 @@ export async function recordVideo(page: Page, type: 'mp4' | 'webm'): Promise<Buf
   }, `video/${type}`);
   return Buffer.from(bytes);
 }
+
+/** Returns a sound of half a second that the browser of a page records, as voice messages are. */
+export async function recordSound(page: Page, type: 'mp4' | 'webm'): Promise<Buffer> {
+  const bytes = await page.evaluate(async (mimeType) => {
+    const context = new AudioContext();
+    const [tone, stream] = [context.createOscillator(), context.createMediaStreamDestination()];
+    tone.connect(stream);
+    tone.start();
+    await context.resume();
+    const recorder = new MediaRecorder(stream.stream, { mimeType });
+    const recorded = new Promise<Blob>((resolve) => {
+      recorder.ondataavailable = ({ data }) => resolve(data);
+    });
+    recorder.start();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    recorder.stop();
+    return [...new Uint8Array(await (await recorded).arrayBuffer())];
+  }, `audio/${type}`);
+  return Buffer.from(bytes);
+}

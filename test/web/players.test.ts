@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
-import { recordVideo, VIDEO_START, wav } from '../helpers/media.ts';
+import { recordSound, recordVideo, VIDEO_START, wav } from '../helpers/media.ts';
 import { multipart } from '../helpers/multipart.ts';
-import { plain } from '../helpers/pictures.ts';
+import { download, plain } from '../helpers/pictures.ts';
 import { demoChat, message, newName, open } from '../helpers/web.ts';
 
 const form = (page: Page) => page.getByRole('form', { name: 'Write a message' });
@@ -98,6 +98,29 @@ describe.runIf(hasChromium)(`uploaded sounds and videos${CHROMIUM_NOTE}`, { time
     await player.click();
     expect([bela.page.url(), bela.page.context().pages().length]).toEqual([address, 1]);
     expect([iris.problems, bela.problems]).toEqual([[], []]);
+  });
+
+  test('a voice message that a browser records is played as a sound', async () => {
+    await using iris = await chat.enter('owner');
+    const { page, person } = iris;
+    await open(page, 'website', 'launch');
+    const words = newName('voice');
+    const buffer = await recordSound(page, 'webm');
+    await send(page, words, { name: 'voice.webm', mimeType: 'audio/webm', buffer });
+    const player = message(page, words).locator('audio');
+    await player.scrollIntoViewIfNeeded();
+    await expect.poll(() => stateOf(player)).toMatchObject({ isReady: true, error: null, hasControls: true });
+    await player.evaluate((media: HTMLMediaElement) => media.play());
+    await expect.poll(async () => (await stateOf(player)).time).toBeGreaterThan(0.1);
+    const typeOf = async (file: Buffer) => {
+      const { url } = (await person.rest('POST', '/user_uploads', {}, { body: multipart([['file', file]]) })).body;
+      return (await download(person, url, person.headers)).headers['content-type'];
+    };
+    expect(await typeOf(buffer)).toBe('audio/webm');
+    expect(await typeOf(await recordVideo(page, 'webm'))).toBe('video/webm');
+    expect(await typeOf(await recordVideo(page, 'mp4'))).toBe('video/mp4');
+    expect(await typeOf(await recordSound(page, 'mp4'))).toBe('audio/mp4');
+    expect(iris.problems).toEqual([]);
   });
 
   test('a recording that is named as a sound, but can be a video, becomes a link', async () => {

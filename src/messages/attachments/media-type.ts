@@ -38,8 +38,47 @@ export function detectMediaType(start: Uint8Array): string {
   if (image !== undefined) return image;
   const head = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, SNIFFED_BYTES)).toString('latin1');
   const known = SIGNATURES.find(([, signature]) => signature.test(head));
-  if (known !== undefined) return known[0];
+  if (known !== undefined) return hasOnlySound(known[0], head) ? known[0].replace('video', 'audio') : known[0];
   return !NOT_TEXT.test(head) && isUtf8(start) ? 'text/plain' : 'application/octet-stream';
+}
+
+/**
+ * Returns whether a file in a format of videos, such as a recording of a browser, has sound and no pictures. False if the list of
+ * its tracks is not within the first bytes.
+ *
+ * @param head The first bytes in Latin-1.
+ */
+function hasOnlySound(type: string, head: string): boolean {
+  if (type === 'video/mp4') {
+    const tracks = movieBox(head);
+    return /hdlr.{8}soun/s.test(tracks) && !/hdlr.{8}vide/s.test(tracks);
+  }
+  if (type !== 'video/webm') return false;
+  const tracks = tracksElement(head);
+  // Codec IDs begin with the kind of the track: https://www.matroska.org/technical/codec_specs.html
+  return /\x86.A_/s.test(tracks) && !/\x86.V_/s.test(tracks);
+}
+
+/** Returns the box "moov" of an MP4 file. Empty if it is not complete. */
+function movieBox(head: string): string {
+  const start = head.indexOf('moov') - 4;
+  if (start < 0) return '';
+  const end = start + Buffer.from(head.slice(start, start + 4), 'latin1').readUInt32BE();
+  return end <= head.length ? head.slice(start, end) : '';
+}
+
+/** Returns the content of the element "Tracks" of a WebM file. Empty if it is not complete. */
+function tracksElement(head: string): string {
+  // The index of the file ("SeekHead") also contains the ID of the element, after the bytes "S\xab\x84".
+  const start = head.replace('S\xab\x84\x16T\xaek', '       ').indexOf('\x16T\xaek') + 4;
+  if (start < 4) return '';
+  // The number of leading zeros of the first byte is the number of further bytes of the length.
+  const bytes = Buffer.from(head.slice(start, start + 8), 'latin1');
+  const more = Math.clz32(bytes[0] ?? 0) - 24;
+  if (more > 7 || bytes.length <= more) return '';
+  const length = bytes.subarray(1, more + 1).reduce((sum, byte) => sum * 256 + byte, (bytes[0] ?? 0) & (0x7f >> more));
+  const end = start + 1 + more + length;
+  return end <= head.length ? head.slice(start, end) : '';
 }
 
 /** Returns whether bytes are UTF-8. The last character may be cut. */
@@ -67,6 +106,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'audio/aac',
   'audio/flac',
   'audio/wav',
+  'audio/webm',
   'audio/ogg',
   'text/plain',
 ]);

@@ -35,7 +35,7 @@ let last = 0;
  * Media types that browsers give to files with sounds that messages play. Without `audio/mp4`: browsers give it by the name of a
  * file, and the service can find a video in it.
  */
-const SOUND = /^audio\/(?:aac|(?:x-)?flac|mpeg|mp3|ogg|(?:x-|vnd\.)?wave?)$/;
+const SOUND = /^audio\/(?:aac|(?:x-)?flac|mpeg|mp3|ogg|webm|(?:x-|vnd\.)?wave?)$/;
 
 /** Returns the Markdown of a stored file: a player for a sound, and a link for all others. */
 function linkOf({ name, url }: SentFile, mediaType: string): string {
