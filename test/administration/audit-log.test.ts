@@ -693,22 +693,12 @@ describe('the list', () => {
       expect(nodes.map(({ action }: Json) => action)).toEqual(actions);
       for (const node of nodes) expect([node.objectId, node.object]).toEqual([objectId, null]);
     }
-    // A new password revokes all keys. The entry about several keys is about their user.
+    // A new password revokes all keys. Each of them has its own entry.
     for (const name of ['One', 'Two']) await member.mutate('createApiKey', { name, scopes: ['READ'] }, 'secret');
     const keys = await service.app.db.namedApiKey.findMany({ where: { userId: member.id }, orderBy: { id: 'asc' } });
-    await transact({ work: service.app.work, organizationId: keys[0]?.organizationId ?? 0 }, (tx, emit) =>
-      revokeNamedKeys(tx, emit, {
-        ...member,
-        organizationId: keys[0]?.organizationId ?? 0,
-        botOwnerId: null,
-        role: 400,
-      }),
-    );
-    const filter = { actions: ['API_KEYS_REVOKED'], objectId: globalId('User', member.id) };
-    const [entry] = (await administrator.query(LIST, { filter })).organization.auditLogEntries.nodes;
-    expect(entry.objectName).toBeNull();
-    expect(JSON.parse(entry.changes.find(({ name }: Json) => name === 'api_key_ids').oldValue).toSorted()).toEqual(
-      keys.map(({ id }) => id),
+    const organizationId = keys[0]?.organizationId ?? 0;
+    await transact({ work: service.app.work, organizationId }, (tx, emit) =>
+      revokeNamedKeys(tx, emit, { ...member, organizationId, botOwnerId: null, role: 400 }),
     );
   });
 
@@ -764,3 +754,25 @@ describe('an export', () => {
     expect((await get(made.anonymous as Person)).status).toBe(401);
   });
 });
+    expect(keys).toHaveLength(2);
+    for (const { id, name } of keys) {
+      const filter = { actions: ['API_KEYS_REVOKED'], objectId: globalId('ApiKey', id) };
+      const { nodes } = (await administrator.query(LIST, { filter })).organization.auditLogEntries;
+      expect(nodes).toEqual([expect.objectContaining({ objectName: name, object: null })]);
+      expect(nodes[0].changes.find((change: Json) => change['name'] === 'api_key_ids').oldValue).toBe(`[${id}]`);
+    }
+  });
+
+  test('has an entry for each invitation that ends with the account of its sender', async () => {
+    const { owner, administrator } = await place();
+    const links = [];
+    for (let i = 0; i < 2; i++) {
+      const { invitation } = await administrator.mutate('createInviteLink', {}, 'invitation { id }');
+      links.push(invitation.id);
+    }
+    await owner.ok('DELETE', `/users/${administrator.id}`);
+    for (const objectId of links) {
+      const { nodes } = (await owner.query(LIST, { filter: { objectId } })).organization.auditLogEntries;
+      expect(nodes.map(({ action }: Json) => action)).toEqual(['INVITATION_REVOKED', 'INVITATION_CREATED']);
+      expect(nodes[0].actor.id).toBe(globalId('User', owner.id));
+    }
