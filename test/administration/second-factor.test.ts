@@ -187,6 +187,67 @@ test('a change of second factors makes `ownSecondFactor` outdated for the person
 });
 
 describe('an authenticator app', () => {
+test('an event of the role makes outdated what only owners see of owners', async () => {
+  const { owner, administrator, member } = await place();
+  await enrolled(member);
+  await member.mutate('createApiKey', { name: 'Backup', scopes: ['READ'] }, 'apiKey { id }');
+  const id = globalId('User', member.id);
+  const shown = async () => {
+    const fields = 'hasSecondFactor viewerCanDeactivate apiKeys { nodes { name } }';
+    return (await administrator.query(`query ($id: ID!) { user(by: { id: $id }) { ${fields} } }`, { id })).user;
+  };
+  const { queue_id: queueId } = (await administrator.register({ fetch_event_types: [] })) as Json;
+  await using stream = await EventStream.open(administrator, 'outdated { typeName objectId fields }', { queueId });
+  const before = await shown();
+  expect(before).toEqual({
+    hasSecondFactor: true,
+    viewerCanDeactivate: true,
+    apiKeys: { nodes: [{ name: 'Backup' }] },
+  });
+  for (const [role, expected] of [
+    ['OWNER', { hasSecondFactor: null, viewerCanDeactivate: false, apiKeys: { nodes: [] } }],
+    ['MEMBER', before],
+  ] as const) {
+    await owner.mutate('updateUser', { userId: id, role }, 'user { id }');
+    expect(await shown()).toEqual(expected);
+    let outdated: Json[] = [];
+    while (!outdated.some(({ typeName }) => typeName === 'User')) outdated = (await stream.next()).outdated;
+    const ofUser = outdated.filter(({ typeName, objectId }) => typeName === 'User' && objectId === id);
+    expect(ofUser).toHaveLength(1);
+    expect(ofUser[0].fields).toEqual(expect.arrayContaining([...Object.keys(expected), 'sessions']));
+  }
+});
+
+test('the use of a recovery code notifies all clients of the person, and no other user', async () => {
+  const at = await place();
+  const { owner, administrator } = at;
+  const member = await at.signUp('Ada', 'member', OWNER_PASSWORD);
+  const { recoveryCodes } = await enrolled(member);
+  const polled = await Promise.all(
+    [owner, administrator, member].map((one) => one.receiving({ event_types: ['second_factor_changed'] })),
+  );
+  const { queue_id: queueId } = (await member.register({ fetch_event_types: [] })) as Json;
+  await using stream = await EventStream.open(
+    member,
+    '... on SecondFactorChangedEvent { user { id } outdated { typeName fields } }',
+    { queueId },
+  );
+  const left = async () => (await member.query('{ ownSecondFactor { recoveryCodesLeft } }')).ownSecondFactor;
+  expect((await signIn(at, member, recoveryCodes[0] ?? '')).__typename).toBe('CompleteSignInPayload');
+  expect(await stream.next()).toMatchObject({
+    user: { id: globalId('User', member.id) },
+    outdated: expect.arrayContaining([{ typeName: 'Query', fields: ['ownSecondFactor'] }]),
+  });
+  expect(await left()).toEqual({ recoveryCodesLeft: 9 });
+  // A code that is refused changes nothing.
+  expect(await signIn(at, member, recoveryCodes[0] ?? '')).toMatchObject(WRONG);
+  // A change of the second factors that a recovery code proves has an event of its own.
+  await member.mutate('beginPasskey', { proof: { code: recoveryCodes[1] } }, 'options');
+  expect(await left()).toEqual({ recoveryCodesLeft: 8 });
+  const received = await Promise.all(polled.map(async (read) => (await read()).map((event) => event['user_id'])));
+  expect(received).toEqual([[], [], [member.id, member.id]]);
+});
+
   test('takes effect with a code, is sealed, and makes the password insufficient', async () => {
     const at = await place();
     const { owner, anonymous } = at;
