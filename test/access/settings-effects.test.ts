@@ -39,6 +39,7 @@ const ORGANIZATION: Effects = {
   move_messages_within_stream_limit_seconds: 'messages/edits/move.ts',
   move_messages_between_streams_limit_seconds: 'messages/edits/move.ts',
   message_retention_days: 'messages/retention/expired.ts',
+  audit_log_days: 'administration/audit-log-time.ts',
   name_changes_disabled: 'administration/users/settings-update.ts',
   email_changes_disabled: 'administration/email-changes/service.ts',
   avatar_changes_disabled: 'people/avatars/service.ts',

@@ -35,11 +35,14 @@ import { requireReadable } from '../../platform/names.ts';
 import { OWNER } from '../../platform/roles.ts';
 import { requireSettings, type SettingValue, storedAfter } from '../../platform/setting.ts';
 import { requireText } from '../../platform/text.ts';
+import { auditLogMs } from '../audit-log-time.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
 import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
 import { organizationUpdated } from './events.ts';
 import { organizationFields } from './state.ts';
+
+const DAY_MS = 86_400_000;
 
 /** Fields of an organization to change. Absent fields stay unchanged. */
 export interface OrganizationEdit {
@@ -60,6 +63,7 @@ export interface OrganizationEdit {
 /** The settings and permissions that only owners can change. */
 export const OF_OWNERS: ReadonlySet<string> = new Set([
   'message_retention_days',
+  'audit_log_days',
   'invite_required',
   'emails_restricted_to_domains',
   'disallow_disposable_email_addresses',
@@ -87,11 +91,12 @@ const OF_CHANNELS = [
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner if a setting requires one.
  * @throws HoldersMismatchError if a permission differs from the value that the client expects.
  * @throws SystemGroupRequiredError for a permission that only a role group can hold.
- * @throws ValidationError if a value is invalid, or the provider of video calls is not configured.
+ * @throws ValidationError if a value is invalid, the provider of video calls is not configured, or the audit log would be kept
+ *   longer than the operator of the server allows.
  * @throws NotFoundError if a channel, user or group does not exist, or a channel is archived.
  * @throws ConflictError if a group is deactivated, or the channel for moderation requests is not private.
  * @throws PasswordRequiredError and the other errors of `requireProof`, if fewer roles must have a second factor. The owners are
- *   then notified by email.
+ *   then notified by email, as they are if the audit log is kept for a shorter time.
  */
 export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Promise<Readonly<Record<string, unknown>>> {
   requireRights(ctx, edit);
@@ -106,6 +111,7 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
       schemaMessage: 'The server has no configuration for this provider of video calls.',
     });
   }
+  requireAuditLogDays(app, values['audit_log_days']);
   const requiredRole = values['second_factor_required_role'];
   // A given password is checked in any case.
   if (edit.currentPassword !== undefined || isRelaxed(ctx.viewer.organization, requiredRole)) {
@@ -118,7 +124,16 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
     if (isRelaxed(before, requiredRole)) {
       // Another request can have set a stricter value in the meantime.
       requireRecentSignIn(ctx, 'current_password');
-      await mailOwners(tx, ctx, before);
+      await mailOwners(tx, ctx, before, {
+        subject: 'Required second factors',
+        change: 'it requires a second factor of fewer people',
+      });
+    }
+    if (auditLogMs(app.config, { settings: values }) < auditLogMs(app.config, before)) {
+      await mailOwners(tx, ctx, before, {
+        subject: 'The audit log',
+        change: 'entries of the audit log are kept for a shorter time',
+      });
     }
     await requireChannels(tx, organizationId, values);
     const groups = await systemGroups(tx, organizationId);
@@ -140,13 +155,26 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
 const isRelaxed = (organization: Organization, role: SettingValue | undefined): boolean =>
   typeof role === 'number' && role < organizationSetting(organization, 'second_factor_required_role');
 
-/** Notifies the owners by email that a second factor is required of fewer people. */
-async function mailOwners(tx: Tx, { viewer }: Ctx, organization: Organization): Promise<void> {
+/** @throws ValidationError if the audit log would be kept longer than the operator of the server allows. */
+function requireAuditLogDays({ config }: Ctx['app'], value: SettingValue | undefined): void {
+  const maximum = Math.floor(config.auditLogMs / DAY_MS);
+  if (typeof value !== 'number' || value <= maximum) return;
+  const message = `The server keeps the audit log for at most ${maximum} days`;
+  throw new ValidationError(message, { parameter: 'audit_log_days', maximum, value });
+}
+
+/** Notifies the owners by email of a change that makes the organization less safe. */
+async function mailOwners(
+  tx: Tx,
+  { viewer }: Ctx,
+  organization: Organization,
+  { subject, change }: { readonly subject: string; readonly change: string },
+): Promise<void> {
   const where = { organizationId: organization.id, role: OWNER, isActive: true, botType: null, isSystem: false };
   for (const owner of await tx.user.findMany({ where, orderBy: { id: 'asc' } })) {
     await queueSecurityMail(tx, organization, owner, {
-      subject: 'Required second factors',
-      happened: `${oneLine(viewer.user.fullName)} changed the organization: it requires a second factor of fewer people.`,
+      subject,
+      happened: `${oneLine(viewer.user.fullName)} changed the organization: ${change}.`,
     });
   }
 }
