@@ -21,6 +21,7 @@ import {
 import { requireAdministrator, requireOwner } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { type SystemGroups, systemGroups } from '../../access/system-groups.ts';
+import { changing } from '../../events/act.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Organization, Prisma } from '../../generated/prisma/client.ts';
@@ -38,6 +39,7 @@ import { requireText } from '../../platform/text.ts';
 import { auditLogMs } from '../audit-log-time.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
+import { endSessionsWithoutFactor } from '../sign-in/required-factor.ts';
 import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
 import { organizationUpdated } from './events.ts';
 import { organizationFields } from './state.ts';
@@ -85,7 +87,7 @@ const OF_CHANNELS = [
 
 /**
  * Updates the organization, and sends all changes in one event to all users of the organization. Values that are equal to the
- * current values are ignored.
+ * current values are ignored. If a second factor is required of more roles, the sessions of people of these roles who have none end.
  *
  * @returns The given values that changed, by name on the wire.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner if a setting requires one.
@@ -117,7 +119,7 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
   if (edit.currentPassword !== undefined || isRelaxed(ctx.viewer.organization, requiredRole)) {
     await requireProof(ctx, edit.currentPassword);
   }
-  return transact(ctx, async (tx, emit) => {
+  const change = async (tx: Tx, emit: Emit) => {
     await lockOrganization(tx, organizationId);
     requireRights(await asOfNow(tx, ctx), edit);
     const before = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
@@ -147,9 +149,21 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
     };
     const changed = await writeOrganization(tx, emit, app, { before, after });
     const given = new Set(Object.keys({ ...texts, ...values, ...permissions }));
-    return Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name)));
+    return {
+      shown: Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name))),
+      isStricter: isTightened(before, requiredRole),
+    };
+  };
+  return changing(async () => {
+    const { shown, isStricter } = await transact(ctx, change);
+    if (isStricter) await endSessionsWithoutFactor(ctx);
+    return shown;
   });
 }
+
+/** Returns whether a new value of `second_factor_required_role` requires a second factor of more roles. */
+const isTightened = (organization: Organization, role: SettingValue | undefined): boolean =>
+  typeof role === 'number' && role > organizationSetting(organization, 'second_factor_required_role');
 
 /** Returns whether a new value of `second_factor_required_role` requires a second factor of fewer roles. */
 const isRelaxed = (organization: Organization, role: SettingValue | undefined): boolean =>
