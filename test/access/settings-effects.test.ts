@@ -256,6 +256,7 @@ const SERVER: Effects = {
   sessionIdleMs: 'access/sessions.ts',
   sessionMs: 'access/sessions.ts',
   jwtKeys: 'administration/sign-in/jwt.ts',
+  openidConnectProviders: 'administration/single-sign-on/declared.ts',
   videoProvider: 'administration/organization/update.ts',
   avatarProviderUrl: 'people/avatars/pictures.ts',
   heartbeatMs: 'events/stream.ts',
