@@ -1,5 +1,6 @@
 import { format } from 'node:util';
 import type { App } from './access/context.ts';
+import { requireDeclaredProviders } from './administration/single-sign-on/declared.ts';
 import { type Config, loadEnvFile, readConfig } from './platform/config.ts';
 import { hostOf, isLoopback, urlOf } from './platform/hosts.ts';
 import { freeUnused } from './platform/memory.ts';
@@ -32,12 +33,13 @@ try {
 }
 
 async function run(config: Config): Promise<void> {
-  // The addresses are checked first. If the service cannot listen, it must not create or migrate a database.
+  // Addresses and providers are checked first. If the service cannot start, it must not create or migrate a database.
   await requireAddress(config, { host: 'HOST', port: 'PORT' });
   const { metricsAddress } = config;
   if (metricsAddress !== undefined) {
     await requireAddress(metricsAddress, { host: 'METRICS_ADDRESS', port: 'METRICS_ADDRESS' });
   }
+  requireDeclaredProviders(config);
   const running = await startApp(config);
   const { app, close } = running;
   outliveStrayRejections(app.log);

@@ -43,16 +43,12 @@ export const namedKeysRevoked = defineEvent(
     key_ids: keys.map(({ id }) => id),
   }),
   {
-    audit: (userId, keys) => {
-      const [key, ...others] = keys;
-      // An entry has one object: the key if it is the only one, otherwise the user.
-      const object =
-        key !== undefined && others.length === 0
-          ? ({ objectType: 'api_key', objectId: key.id, objectName: key.name } as const)
-          : ({ objectType: 'user', objectId: userId } as const);
-      const changes = { user_id: { old: userId }, api_key_ids: { old: keys.map(({ id }) => id) } };
-      return { action: 'api_keys_revoked', ...object, changes };
-    },
+    // Each key has its own entry, which the filter of the audit log finds by the id of the key.
+    audit: (userId, keys) =>
+      keys.map(({ id, name }) => ({
+        ...{ action: 'api_keys_revoked', objectType: 'api_key', objectId: id, objectName: name },
+        changes: { user_id: { old: userId }, api_key_ids: { old: [id] } },
+      })),
     render: () => null,
     effect: ({ user_id, key_ids }) => ({ kind: 'revoked', userId: user_id, credentials: { namedKeys: key_ids } }),
   },

@@ -139,6 +139,12 @@ export const ORGANIZATION_SETTINGS = {
   ),
   /** The value -1 means that messages are never deleted. */
   message_retention_days: days(-1, 'Number of days that messages are kept, in channels without a setting of their own'),
+  /** The value -1 means that only the limit of the server applies. */
+  audit_log_days: days(
+    -1,
+    'Number of days that entries of the audit log are kept, not more than the operator of the server allows',
+    30,
+  ),
   name_changes_disabled: flag(false, 'Whether only administrators can change names of users'),
   email_changes_disabled: flag(false, 'Whether only administrators can change email addresses of users'),
   avatar_changes_disabled: flag(false, 'Whether only administrators can change avatars of users'),

@@ -75,10 +75,11 @@ export interface EventType<A extends unknown[]> {
 
 interface Rules<P, A extends unknown[] = never[]> {
   /**
-   * Returns the entry of the audit log for the action that the event reports. Called with the arguments of the event, which can
-   * have values that the payload does not contain. Undefined if the event reports no administrative action.
+   * Returns the entries of the audit log for the action that the event reports: one for each changed object. Called with the
+   * arguments of the event, which can have values that the payload does not contain. Undefined if the event reports no
+   * administrative action.
    */
-  readonly audit?: ((...happened: A) => AuditEntry | undefined) | undefined;
+  readonly audit?: ((...happened: A) => AuditEntry | readonly AuditEntry[] | undefined) | undefined;
   /** Renders the payload for `view`. Absent: the payload is sent unchanged. Must be a pure function of its two arguments. */
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /**
@@ -140,8 +141,8 @@ export function defineEvent<A extends unknown[], P extends object>(
   } as Definition);
   const make = (...happened: A): EventDraft => {
     const payload = build(...happened);
-    const entry = audit?.(...happened);
-    return { type, op, payload, width: width?.(payload) ?? 1, ephemeral, ...(entry && { audit: [entry] }) };
+    const entries = audit?.(...happened);
+    return { type, op, payload, width: width?.(payload) ?? 1, ephemeral, ...(entries && { audit: [entries].flat() }) };
   };
   return Object.assign(make, { type, op });
 }

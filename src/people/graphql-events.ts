@@ -9,6 +9,7 @@ import {
   type Outdated,
   outdatedOf,
   outdatedRoot,
+  PERMISSIONS,
 } from '../api/graphql/schema/event-types.ts';
 import { settingEnum, shownSetting } from '../api/graphql/schema/setting-fields.ts';
 import type { ProjectedSetting } from '../platform/setting.ts';
@@ -124,6 +125,12 @@ const UserProperty = builder.enumType('UserProperty', {
 /** Fields of a user that the event of their change may not contain. */
 const OF_USER = ['profileData', 'timezone', 'deliveryEmail', 'botOwner'];
 
+/**
+ * Fields of a user whose values depend on the user's role, which the event of a changed role does not contain. Administrators see
+ * the second factors, sessions and API keys of all users except owners.
+ */
+const OF_ROLE = ['hasSecondFactor', 'sessions', 'apiKeys', PERMISSIONS];
+
 /** Other fields that are outdated by the change of a property. Members and permissions of groups depend on roles. */
 const OUTDATED_BY: { readonly [P in PersonProperty]?: readonly Outdated[] } = {
   full_name: [outdatedRoot(...NAMES)],
@@ -151,7 +158,7 @@ eventType<{ person: PersonChange }, ProjectedChange>(
   {
     description: 'A property of a user changed.',
     outdates: ({ event: { person } }) => [
-      ...outdatedOf('User', [person.user_id], OF_USER),
+      ...outdatedOf('User', [person.user_id], 'role' in person ? [...OF_USER, ...OF_ROLE] : OF_USER),
       ...(OUTDATED_BY[propertyOf(person)] ?? []),
     ],
   },

@@ -17,7 +17,7 @@ export function canSeeSecondFactor(ctx: Ctx, user: Pick<User, 'id' | 'role' | 'b
 }
 
 /** Returns the SQL query for the ids of the users of an organization who have a second factor. Users can occur twice. */
-const usersWithFactor = (organizationId: number, condition = Prisma.sql`true`): Prisma.Sql => Prisma.sql`
+export const usersWithFactor = (organizationId: number, condition = Prisma.sql`true`): Prisma.Sql => Prisma.sql`
   SELECT f.user_id FROM second_factor f
   WHERE f.realm_id = ${organizationId} AND f.confirmed_at IS NOT NULL AND ${condition}
   UNION ALL SELECT f.user_id FROM passkey f WHERE f.realm_id = ${organizationId} AND ${condition}`;

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { type DeclaredProvider, readDeclaredProviders } from './declared-providers.ts';
 import { type JwtKeys, readJwtKeys } from './jwt-keys.ts';
 import { TOTALS } from './totals.ts';
 
@@ -267,6 +268,7 @@ const Environment = z.object({
     .refine((cost) => Number.isInteger(Math.log2(cost)), 'must be a power of two')
     .default(32_768),
   JWT_AUTH_KEYS: z.string().optional(),
+  OPENID_CONNECT_PROVIDERS: z.string().optional(),
   VIDEO_PROVIDER_CLIENT_ID: z.string().optional(),
   VIDEO_PROVIDER_CLIENT_SECRET: z.string().optional(),
   VIDEO_PROVIDER_AUTHORIZE_URL: providerUrl.optional(),
@@ -450,6 +452,8 @@ export interface Config {
   readonly sessionMs: number;
   /** Keys that verify web tokens (JWT), which clients can exchange for API keys. Empty: no organization accepts web tokens. */
   readonly jwtKeys: JwtKeys;
+  /** OpenID Connect providers of organizations, besides those that owners add. They are applied at the start. */
+  readonly openidConnectProviders: readonly DeclaredProvider[];
   /** Provider of video calls. Undefined: video calls are not available. */
   readonly videoProvider: VideoProvider | undefined;
   /** URL of hosted avatars. The SHA-256 of an email address is appended to its path. Undefined: no hosted avatars. */
@@ -491,6 +495,7 @@ const SECRETS = [
   'PUSH_REGISTRATION_KEYS',
   'METRICS_TOKEN',
   'JWT_AUTH_KEYS',
+  'OPENID_CONNECT_PROVIDERS',
   'VIDEO_PROVIDER_CLIENT_SECRET',
   'OTEL_EXPORTER_OTLP_HEADERS',
 ] as const;
@@ -611,6 +616,7 @@ export function readConfig(env: Variables = process.env): Config {
     sessionIdleMs: e.SESSION_IDLE_DAYS * 86_400_000,
     sessionMs: e.SESSION_DAYS * 86_400_000,
     jwtKeys: jwtKeysOf(e),
+    openidConnectProviders: declaredProvidersOf(e),
     videoProvider: videoProviderOf(e),
     avatarProviderUrl: e.AVATAR_PROVIDER_URL,
     heartbeatMs: e.EVENT_HEARTBEAT_SECONDS * 1000,
@@ -641,6 +647,14 @@ function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
     return readJwtKeys(text ?? '{}');
   } catch (error) {
     throw new ConfigError(`JWT_AUTH_KEYS: ${(error as Error).message}`);
+  }
+}
+
+function declaredProvidersOf({ OPENID_CONNECT_PROVIDERS: text }: Read): readonly DeclaredProvider[] {
+  try {
+    return readDeclaredProviders(text ?? '[]');
+  } catch (error) {
+    throw new ConfigError(`OPENID_CONNECT_PROVIDERS: ${(error as Error).message}`);
   }
 }
 

@@ -45,6 +45,8 @@ export interface Setting<T> {
   readonly isKnown?: (value: string) => boolean;
   /** For limits: the stored value of "unlimited". All other values are positive integers. */
   readonly unlimited?: null | -1;
+  /** For limits: the lowest value. Default: 1. */
+  readonly least?: number;
   /** For settings that contain the id of a row: the type of the row. The value -1 means no row. */
   readonly names?: 'Channel';
   /** Closed set to which the values belong. The setting can exclude some values of the set. */
@@ -99,10 +101,11 @@ export const seconds = (initial: number, meaning: string): Setting<number | null
   unlimited: null,
 });
 
-/** Declares a limit in days. -1 means no limit. */
-export const days = (initial: number, meaning: string): Setting<number> & { readonly unlimited: -1 } => ({
-  ...setting(z.union([limit, z.literal(-1)]), initial, meaning),
+/** Declares a limit in days. -1 means no limit. @param least Lowest value. */
+export const days = (initial: number, meaning: string, least = 1): Setting<number> & { readonly unlimited: -1 } => ({
+  ...setting(z.union([limit.min(least), z.literal(-1)]), initial, meaning),
   unlimited: -1,
+  least,
 });
 
 /** Returns a copy of a setting, marked as one that is stored but that no code reads. @param reason "the service has no …". */
@@ -162,13 +165,18 @@ function requireSetting(name: string, setting: Setting<unknown>, value: unknown)
 const toRules = ({ max }: Setting<unknown>) => (max === undefined ? {} : { max });
 
 /** Validates a limit. The stored value of "unlimited" is refused, because clients send the word. */
-function requireLimit(name: string, { type }: Setting<unknown>, unlimited: null | -1, value: unknown): SettingValue {
+function requireLimit(
+  name: string,
+  { type, least = 1 }: Setting<unknown>,
+  unlimited: null | -1,
+  value: unknown,
+): SettingValue {
   if (value === 'unlimited') return unlimited;
   const isLimit = value !== unlimited && type.safeParse(value).success;
   if (!isLimit) {
     throw new ValidationError(`Bad value for '${name}': ${value}`, {
-      ...{ parameter: name, minimum: 1, maximum: MAX_INT4, value: shortValue(value) },
-      schemaMessage: 'The limit must be an integer of at least 1',
+      ...{ parameter: name, minimum: least, maximum: MAX_INT4, value: shortValue(value) },
+      schemaMessage: `The limit must be an integer of at least ${least}`,
     });
   }
   return value as number;

@@ -1,6 +1,7 @@
 import { type App, signedIn } from '../access/context.ts';
 import { signIn } from '../access/sign-in.ts';
 import { announceRestart } from '../administration/organization/restart.ts';
+import { applyDeclaredProviders } from '../administration/single-sign-on/declared.ts';
 import { createGraphQL } from '../api/graphql/transports/server.ts';
 import { createEventStreamTransport } from '../api/graphql/transports/sse.ts';
 import { createWebSocketTransport } from '../api/graphql/transports/websocket.ts';
@@ -66,6 +67,7 @@ export async function serve(
     tracing === undefined ? undefined : (await import('../platform/tracing-export.ts')).startTracing(tracing, app.log);
   app.config.cookieId = await settleCookieId(app);
   await noteFilesPlace(app);
+  await applyDeclaredProviders(app);
   const graphql = createGraphQL(app, {
     schema: buildSchema(),
     eventStream: (parts) => createEventStreamTransport(app, parts),

@@ -8,6 +8,7 @@ import type { AuditLogEntry } from '../../src/generated/prisma/client.ts';
 import { routes } from '../../src/server/registries/features.ts';
 import { buildSchema } from '../../src/server/registries/schema.ts';
 import { runCommand } from '../helpers/control.ts';
+import { EventStream } from '../helpers/events.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import { documentOf, GRAPHQL_CALLS, REFUSALS } from '../helpers/graphql-calls.ts';
 import { type Json, send } from '../helpers/http.ts';
@@ -373,6 +374,83 @@ describe('an entry', () => {
   });
 });
 
+describe('the retention', () => {
+  const RETENTION = '{ organization { auditLogDays auditLogRetentionDays } }';
+
+  test('is shortened and prolonged by owners within the limit of the server', async () => {
+    const made = await place();
+    const { owner, administrator } = made;
+    const organizationId = await numberOf(made);
+    const { app } = service;
+    const ofOwner = async () =>
+      (await app.db.outgoingMail.findMany({ where: { recipient: owner.email } })).filter(({ subject }) =>
+        subject.startsWith('The audit log for '),
+      );
+    const before = await last(organizationId);
+    const { queue_id: queueId } = await administrator.register({ fetch_event_types: [] });
+    await using stream = await EventStream.open(
+      administrator,
+      `... on OrganizationUpdatedEvent { organizationSettings organization { auditLogDays }
+        outdated { typeName fields } }`,
+      { queueId },
+    );
+    expect((await owner.query(RETENTION)).organization).toEqual({ auditLogDays: -1, auditLogRetentionDays: 365 });
+    await app.db.$executeRaw`
+      INSERT INTO audit_log_entry (realm_id, created_at, actor_kind, action, object_type, details)
+      SELECT ${organizationId}, now() - days * interval '1 day', 'system', 'domain_added', 'domain', '{}'
+      FROM unnest('{29,31,89,91}'::int[]) AS days`;
+    const ages = async () =>
+      (await entries(organizationId))
+        .filter(({ actorKind, action }) => actorKind === 'system' && action === 'domain_added')
+        .map(({ createdAt }) => Math.round((clock - createdAt.getTime()) / 86_400_000))
+        .toSorted((a, b) => a - b);
+    const left = await ages();
+    expect(left).toHaveLength(4);
+    await pruneAuditLog(app);
+    expect(await ages()).toEqual(left);
+
+    await owner.ok('PATCH', '/realm', { audit_log_days: 90 });
+    expect(await stream.next()).toMatchObject({
+      organizationSettings: ['AUDIT_LOG_DAYS'],
+      organization: { auditLogDays: 90 },
+      outdated: [{ typeName: 'Organization', fields: expect.arrayContaining(['auditLogRetentionDays']) }],
+    });
+    expect((await administrator.query(RETENTION)).organization).toEqual({
+      auditLogDays: 90,
+      auditLogRetentionDays: 90,
+    });
+    await pruneAuditLog(app);
+    expect(await ages()).toEqual(left.slice(0, 3));
+    await owner.mutate('updateOrganization', { auditLogDays: 30 }, 'organization { auditLogDays }');
+    await pruneAuditLog(app);
+    expect(await ages()).toEqual(left.slice(0, 1));
+    expect((await ofOwner()).map(({ body }) => body.includes('are kept for a shorter time'))).toEqual([true, true]);
+    await owner.ok('PATCH', '/realm', { audit_log_days: '"unlimited"' });
+    expect((await owner.query(RETENTION)).organization).toEqual({ auditLogDays: -1, auditLogRetentionDays: 365 });
+    expect(await ofOwner()).toHaveLength(2);
+    const written = (await entries(organizationId, before)).filter(({ action }) => action === 'organization_changed');
+    expect(written.map(({ details }) => details)).toEqual([
+      { audit_log_days: { old: -1, new: 90 } },
+      { audit_log_days: { old: 90, new: 30 } },
+      { audit_log_days: { old: 30, new: -1 } },
+    ]);
+    expect((await owner.register({ fetch_event_types: ['realm'] })).realm_audit_log_days).toBe(-1);
+  });
+
+  test('is refused below 30 days, above the limit of the server, and to administrators', async () => {
+    const { owner, administrator } = await place();
+    const set = async (by: Person, days: unknown) => (await by.rest('PATCH', '/realm', { audit_log_days: days })).body;
+    for (const days of [29, 0, -1, 30.5])
+      expect(await set(owner, days)).toMatchObject({ result: 'error', code: 'BAD_REQUEST' });
+    expect(await set(owner, 366)).toMatchObject({
+      code: 'BAD_REQUEST',
+      msg: 'The server keeps the audit log for at most 365 days',
+    });
+    expect(await set(owner, 365)).toMatchObject({ audit_log_days: 365 });
+    expect(await set(administrator, 90)).toMatchObject({ code: 'UNAUTHORIZED_PRINCIPAL' });
+  });
+});
+
 describe('members, settings and defaults', () => {
   test('are recorded if they are changed by others', async () => {
     const made = await place();
@@ -693,23 +771,35 @@ describe('the list', () => {
       expect(nodes.map(({ action }: Json) => action)).toEqual(actions);
       for (const node of nodes) expect([node.objectId, node.object]).toEqual([objectId, null]);
     }
-    // A new password revokes all keys. The entry about several keys is about their user.
+    // A new password revokes all keys. Each of them has its own entry.
     for (const name of ['One', 'Two']) await member.mutate('createApiKey', { name, scopes: ['READ'] }, 'secret');
     const keys = await service.app.db.namedApiKey.findMany({ where: { userId: member.id }, orderBy: { id: 'asc' } });
-    await transact({ work: service.app.work, organizationId: keys[0]?.organizationId ?? 0 }, (tx, emit) =>
-      revokeNamedKeys(tx, emit, {
-        ...member,
-        organizationId: keys[0]?.organizationId ?? 0,
-        botOwnerId: null,
-        role: 400,
-      }),
+    const organizationId = keys[0]?.organizationId ?? 0;
+    await transact({ work: service.app.work, organizationId }, (tx, emit) =>
+      revokeNamedKeys(tx, emit, { ...member, organizationId, botOwnerId: null, role: 400 }),
     );
-    const filter = { actions: ['API_KEYS_REVOKED'], objectId: globalId('User', member.id) };
-    const [entry] = (await administrator.query(LIST, { filter })).organization.auditLogEntries.nodes;
-    expect(entry.objectName).toBeNull();
-    expect(JSON.parse(entry.changes.find(({ name }: Json) => name === 'api_key_ids').oldValue).toSorted()).toEqual(
-      keys.map(({ id }) => id),
-    );
+    expect(keys).toHaveLength(2);
+    for (const { id, name } of keys) {
+      const filter = { actions: ['API_KEYS_REVOKED'], objectId: globalId('ApiKey', id) };
+      const { nodes } = (await administrator.query(LIST, { filter })).organization.auditLogEntries;
+      expect(nodes).toEqual([expect.objectContaining({ objectName: name, object: null })]);
+      expect(nodes[0].changes.find((change: Json) => change['name'] === 'api_key_ids').oldValue).toBe(`[${id}]`);
+    }
+  });
+
+  test('has an entry for each invitation that ends with the account of its sender', async () => {
+    const { owner, administrator } = await place();
+    const links = [];
+    for (let i = 0; i < 2; i++) {
+      const { invitation } = await administrator.mutate('createInviteLink', {}, 'invitation { id }');
+      links.push(invitation.id);
+    }
+    await owner.ok('DELETE', `/users/${administrator.id}`);
+    for (const objectId of links) {
+      const { nodes } = (await owner.query(LIST, { filter: { objectId } })).organization.auditLogEntries;
+      expect(nodes.map(({ action }: Json) => action)).toEqual(['INVITATION_REVOKED', 'INVITATION_CREATED']);
+      expect(nodes[0].actor.id).toBe(globalId('User', owner.id));
+    }
   });
 
   test('shows nothing of another organization', async () => {

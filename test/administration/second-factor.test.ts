@@ -5,6 +5,7 @@ import { KeyVault, loadSecretKey } from '../../src/platform/key-vault.ts';
 import { runCommand } from '../../src/server/operator/control.ts';
 import { renewSealed, reseal } from '../../src/server/secret-key.ts';
 import { Authenticator } from '../helpers/authenticator.ts';
+import { signInBrowser } from '../helpers/credentials.ts';
 import { EventStream } from '../helpers/events.ts';
 import { globalId, numberOf } from '../helpers/global-ids.ts';
 import { type Json, send } from '../helpers/http.ts';
@@ -184,6 +185,67 @@ test('a change of second factors makes `ownSecondFactor` outdated for the person
   const received = await Promise.all(streams.map(async (stream) => ((await stream.next()) as Json).outdated));
   for (const stream of streams) await stream[Symbol.asyncDispose]();
   expect(received).toEqual([[ofUser], [own, ofUser]]);
+});
+
+test('an event of the role makes outdated what only owners see of owners', async () => {
+  const { owner, administrator, member } = await place();
+  await enrolled(member);
+  await member.mutate('createApiKey', { name: 'Backup', scopes: ['READ'] }, 'apiKey { id }');
+  const id = globalId('User', member.id);
+  const shown = async () => {
+    const fields = 'hasSecondFactor viewerCanDeactivate apiKeys { nodes { name } }';
+    return (await administrator.query(`query ($id: ID!) { user(by: { id: $id }) { ${fields} } }`, { id })).user;
+  };
+  const { queue_id: queueId } = (await administrator.register({ fetch_event_types: [] })) as Json;
+  await using stream = await EventStream.open(administrator, 'outdated { typeName objectId fields }', { queueId });
+  const before = await shown();
+  expect(before).toEqual({
+    hasSecondFactor: true,
+    viewerCanDeactivate: true,
+    apiKeys: { nodes: [{ name: 'Backup' }] },
+  });
+  for (const [role, expected] of [
+    ['OWNER', { hasSecondFactor: null, viewerCanDeactivate: false, apiKeys: { nodes: [] } }],
+    ['MEMBER', before],
+  ] as const) {
+    await owner.mutate('updateUser', { userId: id, role }, 'user { id }');
+    expect(await shown()).toEqual(expected);
+    let outdated: Json[] = [];
+    while (!outdated.some(({ typeName }) => typeName === 'User')) outdated = (await stream.next()).outdated;
+    const ofUser = outdated.filter(({ typeName, objectId }) => typeName === 'User' && objectId === id);
+    expect(ofUser).toHaveLength(1);
+    expect(ofUser[0].fields).toEqual(expect.arrayContaining([...Object.keys(expected), 'sessions']));
+  }
+});
+
+test('the use of a recovery code notifies all clients of the person, and no other user', async () => {
+  const at = await place();
+  const { owner, administrator } = at;
+  const member = await at.signUp('Ada', 'member', OWNER_PASSWORD);
+  const { recoveryCodes } = await enrolled(member);
+  const polled = await Promise.all(
+    [owner, administrator, member].map((one) => one.receiving({ event_types: ['second_factor_changed'] })),
+  );
+  const { queue_id: queueId } = (await member.register({ fetch_event_types: [] })) as Json;
+  await using stream = await EventStream.open(
+    member,
+    '... on SecondFactorChangedEvent { user { id } outdated { typeName fields } }',
+    { queueId },
+  );
+  const left = async () => (await member.query('{ ownSecondFactor { recoveryCodesLeft } }')).ownSecondFactor;
+  expect((await signIn(at, member, recoveryCodes[0] ?? '')).__typename).toBe('CompleteSignInPayload');
+  expect(await stream.next()).toMatchObject({
+    user: { id: globalId('User', member.id) },
+    outdated: expect.arrayContaining([{ typeName: 'Query', fields: ['ownSecondFactor'] }]),
+  });
+  expect(await left()).toEqual({ recoveryCodesLeft: 9 });
+  // A code that is refused changes nothing.
+  expect(await signIn(at, member, recoveryCodes[0] ?? '')).toMatchObject(WRONG);
+  // A change of the second factors that a recovery code proves has an event of its own.
+  await member.mutate('beginPasskey', { proof: { code: recoveryCodes[1] } }, 'options');
+  expect(await left()).toEqual({ recoveryCodesLeft: 8 });
+  const received = await Promise.all(polled.map(async (read) => (await read()).map((event) => event['user_id'])));
+  expect(received).toEqual([[], [], [member.id, member.id]]);
 });
 
 describe('an authenticator app', () => {
@@ -546,6 +608,62 @@ describe('an organization', () => {
     await key.ok('PATCH', '/realm', { ...relaxed, current_password: OWNER_PASSWORD });
     expect(await mailsTo(owner)).toContain('a second factor of fewer people');
     await key.ok('PATCH', '/realm', { second_factor_required_role: 200 });
+  });
+
+  test('ends the sessions of people without the second factor that it begins to require', async () => {
+    const at = await place();
+    const { owner, moderator } = at;
+    const organizationId = await organizationOf(at);
+    const administrator = await at.signUp('Ada', 'administrator', OWNER_PASSWORD);
+    const member = await at.signUp('Bea', 'member', OWNER_PASSWORD);
+    const guest = await at.signUp('Cy', 'guest', OWNER_PASSWORD);
+    await enrolled(moderator);
+    const cookies = await Promise.all(
+      [owner, administrator, member, guest].map((one) => signInBrowser(one, OWNER_PASSWORD)),
+    );
+    const { id: sessionId } = await service.app.db.session.findFirstOrThrow({ where: { userId: administrator.id } });
+    // Sessions of an identity provider stay, and those of people with a second factor.
+    await service.app.db.session.create({
+      data: {
+        ...{ organizationId, userId: administrator.id, tokenHash: randomBytes(32), tokenAt: new Date(clock) },
+        ...{ createdAt: new Date(clock), lastSeenAt: new Date(clock), idleExpiresAt: new Date(clock + MINUTE) },
+        ...{ expiresAt: new Date(clock + MINUTE), userAgent: '', networkAddress: '', providerId: 1 },
+      },
+    });
+    const ofModerator = await service.app.db.session.create({
+      data: {
+        ...{ organizationId, userId: moderator.id, tokenHash: randomBytes(32), tokenAt: new Date(clock) },
+        ...{ createdAt: new Date(clock), lastSeenAt: new Date(clock), idleExpiresAt: new Date(clock + MINUTE) },
+        ...{ expiresAt: new Date(clock + MINUTE), userAgent: '', networkAddress: '' },
+      },
+    });
+    const open = async (i: number, person: Person) =>
+      EventStream.open({ url: person.url, headers: { host: person.host, cookie: cookies[i] ?? '' } }, 'position', {
+        queueId: ((await person.register({ fetch_event_types: [] })) as Json).queue_id,
+      });
+    await using ended = await open(1, administrator);
+    await using kept = await open(2, member);
+    const sessionsOf = (one: Person) => service.app.db.session.count({ where: { organizationId, userId: one.id } });
+
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 300 });
+    expect(await ended.ended).toMatchObject({ how: 'closed', code: 4403 });
+    expect(await Promise.all([owner, administrator, moderator, member, guest].map(sessionsOf))).toEqual([
+      1, 1, 1, 1, 1,
+    ]);
+    expect(await service.app.db.session.count({ where: { id: { in: [sessionId] }, organizationId } })).toBe(0);
+    expect((await firstStep(at, administrator)).mustEnroll).toBe(true);
+    const written = await service.app.db.auditLogEntry.findMany({
+      where: { organizationId, action: 'sessions_ended' },
+    });
+    expect(written.map(({ actorId, objectId, details }) => [actorId, objectId, details])).toEqual([
+      [owner.id, administrator.id, { session_ids: { old: [sessionId] } }],
+    ]);
+    await member.ok('POST', '/users/me/status', { status_text: 'here' });
+    expect(await kept.next()).toBeDefined();
+
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 600 });
+    expect(await Promise.all([owner, moderator, member, guest].map(sessionsOf))).toEqual([1, 1, 0, 0]);
+    expect(await service.app.db.session.count({ where: { id: ofModerator.id, organizationId } })).toBe(1);
   });
 
   test('refuses a challenge for enrollment once the person has a second factor', async () => {

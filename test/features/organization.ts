@@ -39,7 +39,8 @@ export const organization: FeatureTests = {
       {
         parameters: {
           ...restInitial(EDITABLE_ORGANIZATION_SETTINGS),
-          ...{ name: fresh(), description: fresh(), message_retention_days: 30, current_password: 'not looked at' },
+          ...{ name: fresh(), description: fresh(), current_password: 'not looked at' },
+          ...{ message_retention_days: 30, audit_log_days: 30 },
         },
       },
       { parameters: { moderation_request_channel_id: names.moderationChannelId } },
@@ -65,6 +66,7 @@ export const organization: FeatureTests = {
         name: fresh(),
         description: fresh(),
         messageRetentionDays: 30,
+        auditLogDays: 30,
         currentPassword: 'not looked at',
       },
       { moderationRequestChannelId: names.moderationChannelId },

@@ -61,6 +61,7 @@ export const ROUTING_EXCEPTIONS: Readonly<Record<string, keyof typeof REASONS>> 
   'DELETE FROM push_device d WHERE NOT d.is_client_device': 'loop',
   'SELECT d.id, d.realm_id AS "organizationId", d.user_id AS "userId" FROM push_device d': 'loop',
   'UPDATE notification SET next_attempt_at = $': 'loop',
+  'SELECT DISTINCT p.realm_id AS id FROM identity_provider p': 'loop',
   'SELECT EXISTS (SELECT FROM realm) OR EXISTS': 'loop',
   'SELECT COALESCE(sum(hashtextextended(realm_id': 'loop',
   'SELECT id FROM realm WHERE subdomain = $': 'directory',

@@ -70,6 +70,7 @@ describe('migrating', () => {
     '20261201030000_organizations_by_visitors',
     '20261201040000_digests',
     '20261201120000_digest_queue',
+    '20261201130000_declared_providers',
   ];
 
   test('adds checks to existing tables without reading their rows', () => {

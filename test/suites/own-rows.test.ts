@@ -50,6 +50,8 @@ const OF_ALL: Readonly<Record<string, string>> = {
   'SELECT c.realm_id AS id FROM event_counter c':
     'The workers that decide notifications and queue messages with links find the logs with events that they have not ' +
     'read: two index look-ups for each organization.',
+  'SELECT DISTINCT p.realm_id AS id FROM identity_provider p':
+    'Runs once at the start, and finds the organizations with providers that the environment of the server declares.',
   'SELECT DISTINCT q.realm_id FROM event_queue q':
     'Runs once at the start, and finds the organizations whose queues are notified.',
   'SELECT "public"."api_key"."realm_id", "public"."api_key"."user_id", "public"."api_key"."sealed" FROM "public"."api_key" WHERE 1=1':

@@ -226,8 +226,8 @@ builder.objectField(Organization, 'auditLogRetentionDays', (t) =>
   t.float({
     nullable: true,
     description:
-      'Number of days after which the service deletes entries of the audit log, as the operator configured it. Null if the ' +
-      'viewer is not an administrator.',
+      'Number of days after which the service deletes entries of the audit log: the lower one of `auditLogDays` and the limit ' +
+      'of the server. Null if the viewer is not an administrator.',
     resolve: (_organization, _args, ctx) => retentionDays(signedIn(ctx)),
   }),
 );

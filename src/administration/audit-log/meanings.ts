@@ -15,7 +15,7 @@ export const ACTION_MEANINGS: Readonly<Record<AuditAction, string>> = {
   api_key_created: 'An API key with a name and scopes was created for the user.',
   api_key_renamed: 'An API key of the user was renamed.',
   api_keys_revoked:
-    'API keys of a user were revoked. The entry is about the key if it was the only one, otherwise about the user.',
+    'An API key of a user was revoked. Each key has its own entry. Old entries about several keys are about the user.',
   api_key_read:
     'The default API key of the user was read by the operator or, for a bot, by a user who does not own it.',
   second_factor_added: 'The user added an authenticator app as a second factor.',

@@ -4,6 +4,7 @@ import { type AuditAction, type AuditObjectType, writeAuditLog } from '../../eve
 import { requireLive } from '../../events/context.ts';
 import type { AuditLogEntry, Prisma } from '../../generated/prisma/client.ts';
 import { ValidationError } from '../../platform/errors.ts';
+import { auditLogMs } from '../audit-log-time.ts';
 
 /** Maximum number of actors, and of actions, in a filter. */
 const MAX_FILTER_VALUES = 100;
@@ -67,7 +68,7 @@ export function matching(ctx: Ctx, filter: AuditFilter): Prisma.AuditLogEntryWhe
 
 /** Returns the number of days for which entries are kept. Null if the viewer is not an administrator. */
 export const retentionDays = (ctx: Ctx): number | null =>
-  administersOrganization(ctx) ? ctx.app.config.auditLogMs / DAY_MS : null;
+  administersOrganization(ctx) ? auditLogMs(ctx.app.config, ctx.viewer.organization) / DAY_MS : null;
 
 /** Formats of an export. */
 export const EXPORT_FORMATS = ['csv', 'jsonl'] as const;

@@ -537,6 +537,8 @@ export async function revokeInvitationsOf(
   { id, organizationId }: Pick<User, 'id' | 'organizationId'>,
 ): Promise<void> {
   const closed = await closeInvitations(tx, { organizationId, now }, { inviterId: id }, { wasUsed: false });
+  const object = { action: 'invitation_revoked', objectType: 'invitation' } as const;
+  emit.audit(...closed.map(({ id: objectId }) => ({ ...object, objectId })));
   emitChanged(emit, closed);
 }
 

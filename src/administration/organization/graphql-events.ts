@@ -63,7 +63,11 @@ eventType<WireUpdate, OrganizationProjection>(
   {
     description: 'Settings of the organization changed.',
     formerName: 'RealmUpdatedEvent',
-    outdates: () => [ORGANIZATION_PERMISSIONS],
+    outdates: ({ event: { data } }) => [
+      'audit_log_days' in data
+        ? { ...ORGANIZATION_PERMISSIONS, fields: [...ORGANIZATION_PERMISSIONS.fields, 'auditLogRetentionDays'] }
+        : ORGANIZATION_PERMISSIONS,
+    ],
   },
 );
 

@@ -21,6 +21,7 @@ import {
 import { requireAdministrator, requireOwner } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { type SystemGroups, systemGroups } from '../../access/system-groups.ts';
+import { changing } from '../../events/act.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Organization, Prisma } from '../../generated/prisma/client.ts';
@@ -35,11 +36,15 @@ import { requireReadable } from '../../platform/names.ts';
 import { OWNER } from '../../platform/roles.ts';
 import { requireSettings, type SettingValue, storedAfter } from '../../platform/setting.ts';
 import { requireText } from '../../platform/text.ts';
+import { auditLogMs } from '../audit-log-time.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
+import { endSessionsWithoutFactor } from '../sign-in/required-factor.ts';
 import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
 import { organizationUpdated } from './events.ts';
 import { organizationFields } from './state.ts';
+
+const DAY_MS = 86_400_000;
 
 /** Fields of an organization to change. Absent fields stay unchanged. */
 export interface OrganizationEdit {
@@ -60,6 +65,7 @@ export interface OrganizationEdit {
 /** The settings and permissions that only owners can change. */
 export const OF_OWNERS: ReadonlySet<string> = new Set([
   'message_retention_days',
+  'audit_log_days',
   'invite_required',
   'emails_restricted_to_domains',
   'disallow_disposable_email_addresses',
@@ -81,17 +87,18 @@ const OF_CHANNELS = [
 
 /**
  * Updates the organization, and sends all changes in one event to all users of the organization. Values that are equal to the
- * current values are ignored.
+ * current values are ignored. If a second factor is required of more roles, the sessions of people of these roles who have none end.
  *
  * @returns The given values that changed, by name on the wire.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner if a setting requires one.
  * @throws HoldersMismatchError if a permission differs from the value that the client expects.
  * @throws SystemGroupRequiredError for a permission that only a role group can hold.
- * @throws ValidationError if a value is invalid, or the provider of video calls is not configured.
+ * @throws ValidationError if a value is invalid, the provider of video calls is not configured, or the audit log would be kept
+ *   longer than the operator of the server allows.
  * @throws NotFoundError if a channel, user or group does not exist, or a channel is archived.
  * @throws ConflictError if a group is deactivated, or the channel for moderation requests is not private.
  * @throws PasswordRequiredError and the other errors of `requireProof`, if fewer roles must have a second factor. The owners are
- *   then notified by email.
+ *   then notified by email, as they are if the audit log is kept for a shorter time.
  */
 export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Promise<Readonly<Record<string, unknown>>> {
   requireRights(ctx, edit);
@@ -106,19 +113,29 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
       schemaMessage: 'The server has no configuration for this provider of video calls.',
     });
   }
+  requireAuditLogDays(app, values['audit_log_days']);
   const requiredRole = values['second_factor_required_role'];
   // A given password is checked in any case.
   if (edit.currentPassword !== undefined || isRelaxed(ctx.viewer.organization, requiredRole)) {
     await requireProof(ctx, edit.currentPassword);
   }
-  return transact(ctx, async (tx, emit) => {
+  const change = async (tx: Tx, emit: Emit) => {
     await lockOrganization(tx, organizationId);
     requireRights(await asOfNow(tx, ctx), edit);
     const before = await tx.organization.findUniqueOrThrow({ where: { id: organizationId } });
     if (isRelaxed(before, requiredRole)) {
       // Another request can have set a stricter value in the meantime.
       requireRecentSignIn(ctx, 'current_password');
-      await mailOwners(tx, ctx, before);
+      await mailOwners(tx, ctx, before, {
+        subject: 'Required second factors',
+        change: 'it requires a second factor of fewer people',
+      });
+    }
+    if (auditLogMs(app.config, { settings: values }) < auditLogMs(app.config, before)) {
+      await mailOwners(tx, ctx, before, {
+        subject: 'The audit log',
+        change: 'entries of the audit log are kept for a shorter time',
+      });
     }
     await requireChannels(tx, organizationId, values);
     const groups = await systemGroups(tx, organizationId);
@@ -132,21 +149,46 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
     };
     const changed = await writeOrganization(tx, emit, app, { before, after });
     const given = new Set(Object.keys({ ...texts, ...values, ...permissions }));
-    return Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name)));
+    return {
+      shown: Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name))),
+      isStricter: isTightened(before, requiredRole),
+    };
+  };
+  return changing(async () => {
+    const { shown, isStricter } = await transact(ctx, change);
+    if (isStricter) await endSessionsWithoutFactor(ctx);
+    return shown;
   });
 }
+
+/** Returns whether a new value of `second_factor_required_role` requires a second factor of more roles. */
+const isTightened = (organization: Organization, role: SettingValue | undefined): boolean =>
+  typeof role === 'number' && role > organizationSetting(organization, 'second_factor_required_role');
 
 /** Returns whether a new value of `second_factor_required_role` requires a second factor of fewer roles. */
 const isRelaxed = (organization: Organization, role: SettingValue | undefined): boolean =>
   typeof role === 'number' && role < organizationSetting(organization, 'second_factor_required_role');
 
-/** Notifies the owners by email that a second factor is required of fewer people. */
-async function mailOwners(tx: Tx, { viewer }: Ctx, organization: Organization): Promise<void> {
+/** @throws ValidationError if the audit log would be kept longer than the operator of the server allows. */
+function requireAuditLogDays({ config }: Ctx['app'], value: SettingValue | undefined): void {
+  const maximum = Math.floor(config.auditLogMs / DAY_MS);
+  if (typeof value !== 'number' || value <= maximum) return;
+  const message = `The server keeps the audit log for at most ${maximum} days`;
+  throw new ValidationError(message, { parameter: 'audit_log_days', maximum, value });
+}
+
+/** Notifies the owners by email of a change that makes the organization less safe. */
+async function mailOwners(
+  tx: Tx,
+  { viewer }: Ctx,
+  organization: Organization,
+  { subject, change }: { readonly subject: string; readonly change: string },
+): Promise<void> {
   const where = { organizationId: organization.id, role: OWNER, isActive: true, botType: null, isSystem: false };
   for (const owner of await tx.user.findMany({ where, orderBy: { id: 'asc' } })) {
     await queueSecurityMail(tx, organization, owner, {
-      subject: 'Required second factors',
-      happened: `${oneLine(viewer.user.fullName)} changed the organization: it requires a second factor of fewer people.`,
+      subject,
+      happened: `${oneLine(viewer.user.fullName)} changed the organization: ${change}.`,
     });
   }
 }

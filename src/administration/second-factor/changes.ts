@@ -7,12 +7,12 @@ import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { ConflictError, ForbiddenError, ValidationError } from '../../platform/errors.ts';
 import { queueSecurityMail } from '../security-mail.ts';
+import { emitFactorChanged } from '../sign-in/events.ts';
 import { type FactorProof, type GivenFactorProof, proveFactor, requireFactorProof } from '../sign-in/factor-proof.ts';
 import { factorsOf } from '../sign-in/factors.ts';
 import { newRecoveryCodes, recoveryHash } from '../sign-in/one-time-codes.ts';
 import { requireProof } from '../sign-in/proof.ts';
 import { isFactorRequired } from '../sign-in/second-step.ts';
-import { emitFactorChanged } from './events.ts';
 
 /** Checks that the viewer can have second factors. @throws ForbiddenError for a bot. */
 export function requirePerson({ viewer }: Ctx): void {

@@ -12,10 +12,10 @@ import { User } from '../../people/graphql.ts';
 import { canSeeSecondFactor, haveSecondFactor } from '../../people/second-factors.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import { PasswordRequiredError } from '../sign-in/errors.ts';
+import type { FactorChange } from '../sign-in/events.ts';
 import { FactorProof, REQUEST_OPTIONS } from '../sign-in/graphql-inputs.ts';
 import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
 import { credentialIdOf } from '../sign-in/webauthn.ts';
-import type { FactorChange } from './events.ts';
 import {
   addPasskey,
   beginPasskey,
@@ -331,8 +331,9 @@ eventType<Changed, FactorChange>(
   }),
   {
     description:
-      'The second factors or recovery codes of a person changed. Sent to the person. If `hasSecondFactor` changed, also sent ' +
-      'to administrators. If the person is an owner, only owners receive it besides the person.',
+      'The second factors or recovery codes of a person changed, also by the use of a recovery code. Sent to the person. If ' +
+      '`hasSecondFactor` changed, also sent to administrators. If the person is an owner, only owners receive it besides the ' +
+      'person.',
     outdates: ({ event, facts }) => [
       ...(facts.isOwn ? [outdatedRoot('ownSecondFactor')] : []),
       ...outdatedOf('User', [event.user_id], ['hasSecondFactor']),

@@ -10,6 +10,7 @@ import { oneLine } from '../../platform/mail/outbox.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { queueSecurityMail } from '../security-mail.ts';
+import { emitFactorChanged } from '../sign-in/events.ts';
 import { type GivenFactorProof, requireFactorProof } from '../sign-in/factor-proof.ts';
 import { factorsOf, passkeysOf } from '../sign-in/factors.ts';
 import {
@@ -29,7 +30,6 @@ import {
 } from '../sign-in/webauthn.ts';
 import { aboutCodes, type Change, type CheckProof, codesOfFirst, proveAddition, removingFactor } from './changes.ts';
 import { completeEnrollment, enrollmentOf, scopeOf } from './enrollment.ts';
-import { emitFactorChanged } from './events.ts';
 
 const MAX_NAME_LENGTH = 100;
 /** Maximum length of a credential id in base64url. */

@@ -10,6 +10,7 @@ import { ConflictError, NotFoundError, UnauthorizedPrincipalError } from '../../
 import { isRowId } from '../../platform/ids.ts';
 import { isOwner, OWNER } from '../../platform/roles.ts';
 import { queueSecurityMail } from '../security-mail.ts';
+import { emitFactorChanged } from '../sign-in/events.ts';
 import { type GivenFactorProof, proveFactor, requireFactorProof } from '../sign-in/factor-proof.ts';
 import { confirmedApp, factorsOf } from '../sign-in/factors.ts';
 import { newSecret, uriOf } from '../sign-in/one-time-codes.ts';
@@ -27,7 +28,6 @@ import {
   replaceCodes,
 } from './changes.ts';
 import { completeEnrollment, enrollmentOf, requireEnrollment, scopeOf } from './enrollment.ts';
-import { emitFactorChanged } from './events.ts';
 
 /** The second factors of the viewer, as the settings show them. */
 export interface FactorState {

@@ -6,6 +6,7 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { oneLine } from '../../platform/mail/outbox.ts';
+import { auditLogMs } from '../audit-log-time.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 
 /** Maximum length of a browser's own name in an email, in characters. */
@@ -25,11 +26,11 @@ export interface Device extends Pick<Scope, 'caller' | 'clientName'> {
 export async function isNewDevice(
   db: SqlClient,
   { config, now }: Pick<Runtime, 'config' | 'now'>,
-  { user }: Account,
+  { user, organization }: Account,
   { caller, clientName }: Device,
 ): Promise<boolean> {
   if (!userSetting(user, 'enable_login_emails')) return false;
-  const isLogComplete = now().getTime() - user.joinedAt.getTime() < config.auditLogMs;
+  const isLogComplete = now().getTime() - user.joinedAt.getTime() < auditLogMs(config, organization);
   const signIns = Prisma.sql`
     SELECT FROM audit_log_entry e WHERE e.realm_id = ${user.organizationId} AND e.object_type = 'user'
       AND e.object_id = ${user.id} AND e.action = 'signed_in'`;

@@ -15,6 +15,7 @@ import { requireText } from '../../platform/text.ts';
 import { queueSecurityMail } from '../security-mail.ts';
 import { limited } from './attempts.ts';
 import { CHALLENGE_FIELDS, openChallenge, sealChallenge, useUpChallenge } from './challenges.ts';
+import { emitFactorChanged } from './events.ts';
 import { confirmedApp, factorsOf } from './factors.ts';
 import { recoveryHash, stepOf } from './one-time-codes.ts';
 
@@ -244,6 +245,7 @@ async function takeRecoveryCode(
       ...{ action: 'recovery_code_used', objectType: 'user', objectId: userId, actorId: userId },
       changes: { codes_left: { new: left } },
     });
+    emitFactorChanged(emit, user, false);
     await queueSecurityMail(tx, organization, user, {
       subject: 'A recovery code',
       happened: `a recovery code was used instead of your second factor. ${left} codes are left.`,

@@ -79,6 +79,10 @@ const IdentityProvider = builder.prismaNode('IdentityProvider', {
       resolve: groupRulesOf,
     }),
     isEnabled: t.exposeBoolean('isEnabled', { description: ENABLED }),
+    isConfiguredByOperator: t.exposeBoolean('isDeclared', {
+      description:
+        'Whether the operator of the server configures the provider in its environment. Owners cannot change or delete it then.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the provider was added.' }),
   }),
 });
@@ -182,7 +186,9 @@ const WHICH = 'Id of the provider.';
 
 mutation('updateIdentityProvider', {
   scope: 'administration',
-  description: 'Changes an identity provider. Omitted fields do not change. For owners.',
+  description:
+    'Changes an identity provider. Omitted fields do not change. For owners. Refused if the operator of the server configures ' +
+    'the provider.',
   input: (t) => ({
     identityProviderId: t.id({ ...refersTo('IdentityProvider'), description: WHICH }),
     name: t.string({ required: false, description: NAME }),
@@ -206,7 +212,8 @@ mutation('updateIdentityProvider', {
 mutation('deleteIdentityProvider', {
   scope: 'administration',
   description:
-    'Deletes an identity provider. The accounts and sessions of people who signed in with it stay. For owners.',
+    'Deletes an identity provider. The accounts and sessions of people who signed in with it stay. For owners. Refused if the ' +
+    'operator of the server configures the provider.',
   input: (t) => ({
     identityProviderId: t.id({ ...refersTo('IdentityProvider'), description: WHICH }),
     currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),

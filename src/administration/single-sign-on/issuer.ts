@@ -3,7 +3,8 @@ import { objectionToUrl } from '../../platform/outgoing.ts';
 
 const MAX_ISSUER_LENGTH = 500;
 
-type Address = Pick<Config, 'host' | 'port' | 'externalHost' | 'externalScheme'>;
+/** Host, port and scheme of the server. */
+export type Address = Pick<Config, 'host' | 'port' | 'externalHost' | 'externalScheme'>;
 
 /** Returns an error message if a URL cannot be the issuer of a provider, otherwise undefined. */
 export function objectionToIssuer(config: Address, issuer: string): string | undefined {

@@ -1,12 +1,12 @@
-import type { Ctx, Runtime, Scope } from '../../access/context.ts';
+import type { Ctx, Scope } from '../../access/context.ts';
 import { ownsOrganization, requireOwner } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import type { AuditAction, AuditChange, AuditEntry } from '../../events/audit.ts';
-import { transact } from '../../events/log.ts';
+import { type Emit, transact } from '../../events/log.ts';
 import type { IdentityProvider, Prisma } from '../../generated/prisma/client.ts';
 import { lockOrganization } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { ConflictError, NotFoundError, ValidationError } from '../../platform/errors.ts';
+import { ConflictError, ForbiddenError, NotFoundError, ValidationError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { ROLES } from '../../platform/roles.ts';
 import { requireText, showsNothing } from '../../platform/text.ts';
@@ -15,7 +15,7 @@ import { requireDomain } from '../domains/service.ts';
 import { requireProof } from '../sign-in/proof.ts';
 import { changingProviders } from './events.ts';
 import { type GroupRule, groupRulesOf } from './group-rules.ts';
-import { objectionToIssuer } from './issuer.ts';
+import { type Address, objectionToIssuer } from './issuer.ts';
 
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const MAX_NAME_LENGTH = 60;
@@ -67,36 +67,65 @@ export async function createIdentityProvider(
   currentPassword?: string,
 ): Promise<IdentityProvider> {
   requireOwner(ctx);
-  const { app, organizationId } = ctx;
+  const provider = checkedNew(ctx.app.config, given);
+  await requireProof(ctx, currentPassword);
+  return transact(ctx, async (tx, emit) => {
+    await lockOrganization(tx, ctx.organizationId);
+    requireOwner(await asOfNow(tx, ctx));
+    return addProvider(tx, emit, ctx, provider);
+  });
+}
+
+/** All values of a new provider. They were checked one by one. */
+export interface NewProvider extends Required<Checked> {
+  readonly slug: string;
+}
+
+/** Checks the values of a new provider, and adds defaults. @throws ValidationError if one is invalid. */
+export function checkedNew(config: Address, given: NewIdentityProvider): NewProvider {
   const { slug } = given;
   if (!SLUG.test(slug)) {
     const message = 'The identifier must have 1 to 40 lower-case letters, digits and hyphens, no hyphen first or last.';
     throw new ValidationError(message, { parameter: 'slug', value: slug });
   }
-  const edit = checked(app, given);
-  await requireProof(ctx, currentPassword);
-  return transact(ctx, async (tx, emit) => {
-    await lockOrganization(tx, organizationId);
-    requireOwner(await asOfNow(tx, ctx));
-    if ((await tx.identityProvider.count({ where: { organizationId, slug } })) > 0) {
-      throw new ConflictError(`Another provider has the identifier "${slug}".`, { parameter: 'slug' });
-    }
-    requireWithin('identity_providers', 1 + (await tx.identityProvider.count({ where: { organizationId } })));
-    await requireGroups(tx, ctx, given.groupRules ?? []);
-    const { domains = [], createsAccounts = false, groupsClaim = null, groupRules = [], isEnabled = true } = edit;
-    const { name = '', issuer = '', clientId = '', clientSecret = '' } = edit;
-    requireConsistent({ domains, createsAccounts, groupsClaim, groupRules });
-    const made = await changingProviders(tx, emit, ctx, () =>
-      tx.identityProvider.create({
-        data: {
-          ...{ organizationId, slug, name, issuer, clientId, sealedSecret: app.keys.seal(clientSecret) },
-          ...{ domains, createsAccounts, groupsClaim, groupRules, isEnabled, createdAt: app.now() },
-        },
-      }),
-    );
-    emit.audit(audited('identity_provider_created', undefined, made, false));
-    return made;
-  });
+  const { domains = [], createsAccounts = false, groupsClaim = null, ...more } = checked(config, given);
+  const { name = '', issuer = '', clientId = '', clientSecret = '', groupRules = [], isEnabled = true } = more;
+  const provider = {
+    ...{ slug, name, issuer, clientId, clientSecret, domains, createsAccounts, groupsClaim, groupRules, isEnabled },
+  };
+  requireConsistent(provider);
+  return provider;
+}
+
+/**
+ * Adds a provider. The transaction must hold the lock of the organization's row.
+ *
+ * @param options `isDeclared`: whether the environment of the server declares the provider.
+ * @throws NotFoundError if a group of the rules does not exist.
+ * @throws ConflictError if another provider has the slug, or a group is a role group or deactivated.
+ * @throws TotalReachedError if the organization would have more than 20 providers.
+ */
+export async function addProvider(
+  tx: Tx,
+  emit: Emit,
+  { app, organizationId }: Scope,
+  { clientSecret, ...provider }: NewProvider,
+  { isDeclared = false } = {},
+): Promise<IdentityProvider> {
+  const { slug } = provider;
+  if ((await tx.identityProvider.count({ where: { organizationId, slug } })) > 0) {
+    throw new ConflictError(`Another provider has the identifier "${slug}".`, { parameter: 'slug' });
+  }
+  requireWithin('identity_providers', 1 + (await tx.identityProvider.count({ where: { organizationId } })));
+  await requireGroups(tx, { organizationId }, provider.groupRules);
+  const sealedSecret = app.keys.seal(clientSecret);
+  const made = await changingProviders(tx, emit, { organizationId }, () =>
+    tx.identityProvider.create({
+      data: { organizationId, ...provider, sealedSecret, isDeclared, createdAt: app.now() },
+    }),
+  );
+  emit.audit(audited('identity_provider_created', undefined, made, false));
+  return made;
 }
 
 /** Returns the audit log entry for a change of a provider. It shows that the client secret was replaced, but not the secret. */
@@ -133,6 +162,7 @@ const noSuchProvider = (id: number) =>
  *
  * @throws The errors of `createIdentityProvider`.
  * @throws NotFoundError if the provider does not exist.
+ * @throws ForbiddenError if the environment of the server declares the provider.
  */
 export async function updateIdentityProvider(
   ctx: Ctx,
@@ -141,35 +171,51 @@ export async function updateIdentityProvider(
   currentPassword?: string,
 ): Promise<IdentityProvider> {
   requireOwner(ctx);
-  const { app, organizationId } = ctx;
-  const { clientSecret, ...edit } = checked(app, given);
+  const edit = checked(ctx.app.config, given);
   await requireProof(ctx, currentPassword);
   return transact(ctx, async (tx, emit) => {
-    await lockOrganization(tx, organizationId);
+    await lockOrganization(tx, ctx.organizationId);
     requireOwner(await asOfNow(tx, ctx));
-    const before = await findProvider(tx, ctx, id);
-    if (edit.issuer !== undefined && edit.issuer !== before.issuer && clientSecret === undefined) {
-      throw new ValidationError('A new issuer requires a client secret.', { parameter: 'client_secret' });
-    }
-    if (given.groupRules !== undefined) await requireGroups(tx, ctx, given.groupRules, groupRulesOf(before));
-    const after = { ...before, groupRules: groupRulesOf(before), ...edit };
-    requireConsistent(after);
-    const sealedSecret = clientSecret === undefined ? before.sealedSecret : app.keys.seal(clientSecret);
-    if (after.isEnabled && sealedSecret === null) {
-      const message = 'The client secret was lost with the previous SECRET_KEY. Enter it again.';
-      throw new ValidationError(message, { parameter: 'client_secret' });
-    }
-    const changed = await changingProviders(tx, emit, ctx, () =>
-      tx.identityProvider.update({
-        where: { organizationId_id: { organizationId, id } },
-        data: { ...edit, ...(clientSecret !== undefined && { sealedSecret }) },
-      }),
-    );
-    // A provider can name people by other subjects to another client. They are linked again by their addresses.
-    if (changed.issuer !== before.issuer || changed.clientId !== before.clientId) await unlink(tx, before);
-    emit.audit(audited('identity_provider_changed', before, changed, clientSecret !== undefined));
-    return changed;
+    return changeProvider(tx, emit, ctx, await findChangeable(tx, ctx, id), edit);
   });
+}
+
+/**
+ * Changes a provider. The transaction must hold the lock of the organization's row.
+ *
+ * @throws ValidationError if the values contradict each other, or there is no client secret for a new issuer or an enabled provider.
+ * @throws NotFoundError if a group of the rules does not exist.
+ * @throws ConflictError if a group is a role group or deactivated.
+ */
+export async function changeProvider(
+  tx: Tx,
+  emit: Emit,
+  { app, organizationId }: Scope,
+  before: IdentityProvider,
+  { clientSecret, ...edit }: Checked,
+): Promise<IdentityProvider> {
+  const { id } = before;
+  if (edit.issuer !== undefined && edit.issuer !== before.issuer && clientSecret === undefined) {
+    throw new ValidationError('A new issuer requires a client secret.', { parameter: 'client_secret' });
+  }
+  if (edit.groupRules !== undefined) await requireGroups(tx, { organizationId }, edit.groupRules, groupRulesOf(before));
+  const after = { ...before, groupRules: groupRulesOf(before), ...edit };
+  requireConsistent(after);
+  const sealedSecret = clientSecret === undefined ? before.sealedSecret : app.keys.seal(clientSecret);
+  if (after.isEnabled && sealedSecret === null) {
+    const message = 'The client secret was lost with the previous SECRET_KEY. Enter it again.';
+    throw new ValidationError(message, { parameter: 'client_secret' });
+  }
+  const changed = await changingProviders(tx, emit, { organizationId }, () =>
+    tx.identityProvider.update({
+      where: { organizationId_id: { organizationId, id } },
+      data: { ...edit, ...(clientSecret !== undefined && { sealedSecret }) },
+    }),
+  );
+  // A provider can name people by other subjects to another client. They are linked again by their addresses.
+  if (changed.issuer !== before.issuer || changed.clientId !== before.clientId) await unlink(tx, before);
+  emit.audit(audited('identity_provider_changed', before, changed, clientSecret !== undefined));
+  return changed;
 }
 
 /**
@@ -177,22 +223,31 @@ export async function updateIdentityProvider(
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws NotFoundError if the provider does not exist.
+ * @throws ForbiddenError if the environment of the server declares the provider.
  * @throws PasswordRequiredError and the other errors of `requireProof`.
  */
 export async function deleteIdentityProvider(ctx: Ctx, id: number, currentPassword?: string): Promise<void> {
   requireOwner(ctx);
-  const { organizationId } = ctx;
   await requireProof(ctx, currentPassword);
   await transact(ctx, async (tx, emit) => {
-    await lockOrganization(tx, organizationId);
+    await lockOrganization(tx, ctx.organizationId);
     requireOwner(await asOfNow(tx, ctx));
-    const before = await findProvider(tx, ctx, id);
-    await changingProviders(tx, emit, ctx, () =>
-      tx.identityProvider.delete({ where: { organizationId_id: { organizationId, id } } }),
-    );
-    await unlink(tx, before);
-    emit.audit(audited('identity_provider_deleted', before, undefined, false));
+    await removeProvider(tx, emit, ctx, await findChangeable(tx, ctx, id));
   });
+}
+
+/** Deletes a provider. The transaction must hold the lock of the organization's row. */
+export async function removeProvider(
+  tx: Tx,
+  emit: Emit,
+  { organizationId }: Pick<Scope, 'organizationId'>,
+  before: IdentityProvider,
+): Promise<void> {
+  await changingProviders(tx, emit, { organizationId }, () =>
+    tx.identityProvider.delete({ where: { organizationId_id: { organizationId, id: before.id } } }),
+  );
+  await unlink(tx, before);
+  emit.audit(audited('identity_provider_deleted', before, undefined, false));
 }
 
 /** Deletes the links of users to identities of a provider's issuer, unless another provider has this issuer. */
@@ -204,12 +259,21 @@ async function unlink(tx: Tx, { organizationId, id, issuer }: IdentityProvider):
   if (others === 0) await tx.linkedIdentity.deleteMany({ where });
 }
 
-async function findProvider(tx: Tx, { organizationId }: Scope, id: number): Promise<IdentityProvider> {
+/**
+ * Finds a provider that owners can change.
+ *
+ * @throws NotFoundError if it does not exist.
+ * @throws ForbiddenError if the environment of the server declares it.
+ */
+async function findChangeable(tx: Tx, { organizationId }: Scope, id: number): Promise<IdentityProvider> {
   const found = isRowId(id)
     ? await tx.identityProvider.findUnique({ where: { organizationId_id: { organizationId, id } } })
     : null;
   if (found === null) throw noSuchProvider(id);
-  return found;
+  if (!found.isDeclared) return found;
+  const message =
+    'The operator of the server configures this provider (OPENID_CONNECT_PROVIDERS). It cannot be changed here.';
+  throw new ForbiddenError(message, { parameter: 'identity_provider_id' });
 }
 
 /** Values of a provider that were checked one by one. Only the given ones are set. */
@@ -226,7 +290,7 @@ interface Checked {
 }
 
 /** Checks the given values one by one. @throws ValidationError if one is invalid. */
-function checked({ config }: Runtime, given: IdentityProviderEdit): Checked {
+function checked(config: Address, given: IdentityProviderEdit): Checked {
   const { name, issuer, clientId, clientSecret, domains, createsAccounts, groupsClaim, groupRules, isEnabled } = given;
   return {
     ...(name !== undefined && { name: requireName(name) }),
@@ -256,7 +320,7 @@ function requireName(given: string): string {
   return name;
 }
 
-function requireIssuer(config: Runtime['config'], issuer: string): string {
+function requireIssuer(config: Address, issuer: string): string {
   const objection = objectionToIssuer(config, issuer);
   if (objection === undefined) return issuer;
   throw new ValidationError(`Invalid issuer. ${objection}`, { parameter: 'issuer', value: issuer });
@@ -306,7 +370,7 @@ function requireConsistent({
  */
 async function requireGroups(
   tx: Tx,
-  { organizationId }: Scope,
+  { organizationId }: Pick<Scope, 'organizationId'>,
   rules: readonly GroupRule[],
   kept: readonly GroupRule[] = [],
 ): Promise<void> {

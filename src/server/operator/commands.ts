@@ -632,6 +632,7 @@ const shownProvider = (app: App, organization: Organization, provider: IdentityP
   domains: provider.domains.join(' '),
   creates_accounts: provider.createsAccounts,
   enabled: provider.isEnabled,
+  declared: provider.isDeclared,
 });
 
 /**

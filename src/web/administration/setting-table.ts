@@ -50,7 +50,7 @@ export interface NumberSetting extends Described {
   /** Values that are offered besides the current one. */
   readonly offered: readonly number[];
   /** Lowest value, apart from special values. */
-  readonly least: 0 | 1;
+  readonly least: number;
   /** The value without a limit, and its name. Absent if there always is a limit. */
   readonly unlimited?: readonly [value: null | -1, name: string];
 }
@@ -350,6 +350,18 @@ export const SETTING_GROUPS: readonly Group<OrganizationSetting>[] = [
         unlimited: [-1, 'Forever'],
         label: 'Keep messages for',
         explanation: 'Older messages are deleted. Channels can have their own setting.',
+      },
+      {
+        kind: 'number',
+        name: 'auditLogDays',
+        initial: -1,
+        isOfOwners: true,
+        unit: 'day',
+        offered: [30, 90, 180],
+        least: 30,
+        unlimited: [-1, 'As long as the server does'],
+        label: 'Keep the audit log for',
+        explanation: 'Older entries are deleted. All owners get an email when the time becomes shorter.',
       },
       {
         kind: 'channel',

@@ -56,8 +56,11 @@ interface RowProps {
   readonly onDelete: () => void;
 }
 
-function ProviderRow({ provider: { name, issuer, isEnabled, hasClientSecret }, onEdit, onDelete }: RowProps) {
-  const state = isEnabled ? '' : hasClientSecret ? ', disabled' : ', disabled: enter the client secret again';
+function ProviderRow({ provider, onEdit, onDelete }: RowProps) {
+  const { name, issuer, isEnabled, hasClientSecret, isConfiguredByOperator } = provider;
+  const disabled =
+    hasClientSecret || isConfiguredByOperator ? ', disabled' : ', disabled: enter the client secret again';
+  const state = `${isConfiguredByOperator ? ', configured by the operator of the server' : ''}${isEnabled ? '' : disabled}`;
   return (
     <li className="row">
       <div className="row-body">
@@ -69,14 +72,16 @@ function ProviderRow({ provider: { name, issuer, isEnabled, hasClientSecret }, o
           {state}
         </p>
       </div>
-      <div className="row-actions">
-        <Button aria-label={`Edit ${name}`} onClick={onEdit}>
-          Edit
-        </Button>
-        <Button aria-label={`Delete ${name}`} onClick={onDelete}>
-          Delete
-        </Button>
-      </div>
+      {!isConfiguredByOperator && (
+        <div className="row-actions">
+          <Button aria-label={`Edit ${name}`} onClick={onEdit}>
+            Edit
+          </Button>
+          <Button aria-label={`Delete ${name}`} onClick={onDelete}>
+            Delete
+          </Button>
+        </div>
+      )}
     </li>
   );
 }

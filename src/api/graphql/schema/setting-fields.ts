@@ -60,9 +60,9 @@ const NOTHING = -1;
 
 /** Returns the description of a setting for the schema, with its limits and values. */
 function describe(setting: Setting<unknown>): string {
-  const { meaning, max, unlimited, names, choices } = setting;
+  const { meaning, max, unlimited, least = 1, names, choices } = setting;
   const nothing = names === undefined ? undefined : 'null for none';
-  const limit = unlimited === undefined ? undefined : `at least 1; ${unlimited} for unlimited`;
+  const limit = unlimited === undefined ? undefined : `at least ${least}; ${unlimited} for unlimited`;
   const length = max === undefined ? undefined : `at most ${max.toLocaleString('en')} characters`;
   const taken = choices && namesTaken(setting, choices);
   return `${[meaning, nothing, limit, length, taken].filter((part) => part !== undefined).join('; ')}.`;
