@@ -31,6 +31,17 @@ export function Field({
   );
 }
 
+/** A part of a form, with a heading. */
+export function FormSection({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const id = useId();
+  return (
+    <section className="form-section" aria-labelledby={id}>
+      <h3 id={id}>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
 type TextProps = ComponentProps<'input'> & { readonly label: string; readonly hint?: ReactNode };
 
 export function TextField({ label, hint, ...rest }: TextProps) {
