@@ -8,7 +8,7 @@ import {
 } from '../generated/graphql.ts';
 import { act } from '../ui/act.ts';
 import { Button } from '../ui/button.tsx';
-import { TextField } from '../ui/form.tsx';
+import { SearchField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { type ListPage, More, Pages } from '../ui/pages.tsx';
 
@@ -29,12 +29,7 @@ export function DefaultChannels() {
         <Pages of="default channels">{(page) => <Channels page={page} filter={{ isDefault: true }} />}</Pages>
       </ul>
       <h3>Other channels</h3>
-      <TextField
-        label="Find channels"
-        type="search"
-        value={text}
-        onChange={({ currentTarget: { value } }) => setText(value)}
-      />
+      <SearchField label="Find channels" value={text} onSearch={setText} />
       <ul className="plain-list" aria-label="Other channels">
         <Pages of={nameContains}>{(page) => <Channels page={page} filter={others} />}</Pages>
       </ul>

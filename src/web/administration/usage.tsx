@@ -94,7 +94,7 @@ function UsageTable({ title, lines }: { readonly title: string; readonly lines: 
   const withUse = lines.some(({ used }) => used !== undefined);
   const withLimit = lines.some(({ limit }) => limit !== null);
   return (
-    <section className="group-of-fields" aria-labelledby={id}>
+    <section className="form-section" aria-labelledby={id}>
       <h3 id={id}>{title}</h3>
       <table className="usage" aria-labelledby={id}>
         <thead>

@@ -7,7 +7,7 @@ import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { channelIcon } from '../ui/channel-icon.ts';
-import { TextField } from '../ui/form.tsx';
+import { SearchField } from '../ui/form.tsx';
 import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
@@ -27,7 +27,7 @@ export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
       <div className="page" data-section>
         <section className="page-section" aria-label="All channels">
           <div className="page-bar">
-            <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
+            <SearchField label="Find channels" value={text} onSearch={setText} />
             <Button onClick={openFolders}>Folders</Button>
             {privaciesFor(rights).length > 0 && (
               <Button kind="primary" onClick={openCreateChannel}>

@@ -104,7 +104,7 @@ export function ChannelView({ channelId, topic, near, menu }: Props) {
             near={near}
             label={label}
             {...(channel && topic === undefined && { beginning: <ChannelBeginning channel={channel} color={color} /> })}
-            showsPlaces={topic === undefined}
+            places={topic === undefined ? 'topics' : 'none'}
             viewerId={viewerId}
           />
           <TypingLine narrow={narrow} viewerId={viewerId} />

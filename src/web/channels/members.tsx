@@ -5,7 +5,7 @@ import { PersonRow } from '../people/person-row.tsx';
 import { ROLE_NAMES } from '../people/roles.ts';
 import { IconButton } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { TextField } from '../ui/form.tsx';
+import { SearchField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import './members.css';
@@ -39,12 +39,7 @@ function MemberList({ channelId }: Props) {
   const nameContains = useDeferredValue(text.trim());
   return (
     <>
-      <TextField
-        label="Find members"
-        type="search"
-        value={text}
-        onChange={({ currentTarget: { value } }) => setText(value)}
-      />
+      <SearchField label="Find members" value={text} onSearch={setText} />
       <ul className="plain-list members-list" aria-label="Members">
         <Pages of={JSON.stringify([channelId, nameContains])}>
           {(page) => <MembersPage channelId={channelId} nameContains={nameContains} page={page} />}

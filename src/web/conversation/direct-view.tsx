@@ -69,7 +69,7 @@ export function DirectView({ userIds, near, menu }: Props) {
         narrow={narrow}
         near={near}
         label={`Messages with ${names}`}
-        showsPlaces={false}
+        places="none"
         viewerId={viewerId}
       />
       <TypingLine narrow={narrow} viewerId={viewerId} />

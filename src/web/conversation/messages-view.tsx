@@ -24,7 +24,7 @@ export function MessagesView({ title, narrow, empty, menu }: Props) {
         narrow={narrow}
         label={title}
         empty={empty}
-        showsPlaces
+        places="all"
         viewerId={viewerId}
       />
     </>

@@ -5,7 +5,7 @@ import { nameOfGroup } from '../people/group-names.ts';
 import { PeopleTabs } from '../people/people-tabs.tsx';
 import { useRights } from '../people/use-viewer.ts';
 import { Button } from '../ui/button.tsx';
-import { Choice, TextField } from '../ui/form.tsx';
+import { Choice, SearchField } from '../ui/form.tsx';
 import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
@@ -36,7 +36,7 @@ export function GroupsView({ menu }: { readonly menu: ReactNode }) {
         <PeopleTabs />
         <section className="page-section" aria-label="All groups">
           <div className="page-bar">
-            <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
+            <SearchField label="Find groups" value={text} onSearch={setText} />
             <Choice label="Show" options={KINDS} value={kind} onChoose={setKind} />
             {mayMake && (
               <Button kind="primary" onClick={openCreateGroup}>

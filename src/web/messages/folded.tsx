@@ -31,7 +31,7 @@ export function Folded({ id, html, children }: Props) {
   };
   return (
     <>
-      <div ref={element} className="foldable" data-folded={isFolded}>
+      <div ref={element} className="foldable" data-long={isLong} data-folded={isFolded}>
         {children}
       </div>
       {isFolded && (

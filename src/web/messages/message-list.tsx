@@ -10,7 +10,7 @@ import './message-list.css';
 import { spoken } from '../markdown/markup.ts';
 import { unreadFrom } from '../message-actions/unread-from.ts';
 import { NotReady } from '../ui/not-ready.tsx';
-import { MessageRow } from './message-row.tsx';
+import { MessageRow, type PlaceLines } from './message-row.tsx';
 import { PendingMessages } from './pending-messages.tsx';
 import { rowMaker } from './rows.ts';
 import { StickyDay } from './sticky-day.tsx';
@@ -31,7 +31,7 @@ interface Props {
   readonly empty?: string | undefined;
   /** Content above the oldest message. */
   readonly beginning?: ReactNode;
-  readonly showsPlaces: boolean;
+  readonly places: PlaceLines;
   readonly viewerId: string;
   /** ID of the message that the list scrolls to and focuses when it opens. */
   readonly near?: string | undefined;
@@ -45,7 +45,7 @@ interface Props {
  * List of the messages of a narrow (message filter). Opens at the first unread message, or where the viewer last left the list.
  * Loads more messages at both ends when the viewer scrolls near them.
  */
-export function MessageList({ narrow, label, empty, beginning, showsPlaces, viewerId, near, start, search }: Props) {
+export function MessageList({ narrow, label, empty, beginning, places, viewerId, near, start, search }: Props) {
   const key = narrowKey(narrow);
   const isSearch = search !== undefined;
   const list = useRef<HTMLDivElement>(null);
@@ -132,7 +132,7 @@ export function MessageList({ narrow, label, empty, beginning, showsPlaces, view
             <MessageRow
               key={row.message.id}
               row={row}
-              showsPlaces={showsPlaces}
+              places={places}
               viewerId={viewerId}
               isStop={row.message.id === tabStop}
               position={i + 1}

@@ -20,12 +20,15 @@ import { activeMessage } from './active-message.ts';
 import { Folded } from './folded.tsx';
 import type { Row } from './rows.ts';
 
+/**
+ * The lines above messages that name their location: none in a list of one topic or conversation, `topics` in a list of one
+ * channel, `all` in a list of messages from anywhere.
+ */
+export type PlaceLines = 'none' | 'topics' | 'all';
+
 interface Props {
   readonly row: Row;
-  /**
-   * Whether the list contains messages of several topics or conversations, and shows the topic or conversation of each message.
-   */
-  readonly showsPlaces: boolean;
+  readonly places: PlaceLines;
   readonly viewerId: string;
   /** Whether the message is the tab stop of the list. */
   readonly isStop: boolean;
@@ -33,7 +36,7 @@ interface Props {
 }
 
 /** A message with the lines above it: its day, the start of new messages, and its topic or conversation. */
-export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }: Props) => {
+export const MessageRow = memo(({ row, places, viewerId, isStop, position }: Props) => {
   const { message, day, place, isFirst, isFirstUnread } = row;
   const { sender } = message;
   const isActive = useStore(activeMessage, (id) => id === message.id);
@@ -54,7 +57,9 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
       {/* Shown above the message, but part of its article, because a feed may contain only articles. */}
       {day !== undefined && <Line className="day-line" name={day} />}
       {isFirstUnread && <Line className="unread-line" name="New messages" shown="New" />}
-      {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
+      {places !== 'none' && (place || day !== undefined) && (
+        <PlaceLine message={message} isInChannel={places === 'topics'} viewerId={viewerId} />
+      )}
       {isFirst ? <Avatar person={sender} /> : <span className="message-gutter" />}
       <div className="message-body">
         <div className={isFirst ? 'message-head' : undefined}>
@@ -66,7 +71,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
             {/* Screen readers announce that a message is unread, but not that it is read. */}
             {!message.viewerHasRead && <span className="only-heard">unread</span>}
           </div>
-          <Time message={message} isLink={showsPlaces} />
+          <Time message={message} isLink={places !== 'none'} />
         </div>
         <div className="message-content" id={`says-${message.id}`}>
           {editing === undefined ? (
@@ -144,21 +149,26 @@ function Marks({ message: { id, lastEditedAt, lastMovedAt, viewerHasStarred } }:
   );
 }
 
-function PlaceLine({
-  message: { channel, topicName, participants },
-  viewerId,
-}: {
+interface PlaceLineProps {
   readonly message: Message;
+  /** Whether the list contains messages of one channel only, so that the line does not name the channel. */
+  readonly isInChannel: boolean;
   readonly viewerId: string;
-}) {
+}
+
+function PlaceLine({ message: { channel, topicName, participants }, isInChannel, viewerId }: PlaceLineProps) {
   if (channel !== null) {
     const { id: channelId, name } = channel;
     return (
       <div className="place-line">
-        <Link tabIndex={-1} to={addressOf({ name: 'channel', channelId }, name)}>
-          <bdi>#{name}</bdi>
-        </Link>
-        <span aria-hidden="true">›</span>
+        {!isInChannel && (
+          <>
+            <Link tabIndex={-1} to={addressOf({ name: 'channel', channelId }, name)}>
+              <bdi>#{name}</bdi>
+            </Link>
+            <span aria-hidden="true">›</span>
+          </>
+        )}
         <Link tabIndex={-1} to={addressOf({ name: 'channel', channelId, topic: topicName }, name)}>
           <bdi>{shownTopic(topicName)}</bdi>
         </Link>

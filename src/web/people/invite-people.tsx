@@ -19,7 +19,7 @@ import {
 import { Button } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
-import { Check, Choice, Field, PasswordField, passwordIn, Refusal, TextField } from '../ui/form.tsx';
+import { Check, Choice, Field, PasswordField, passwordIn, Refusal, SearchField, TextField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
 import { Tabs } from '../ui/tabs.tsx';
@@ -278,7 +278,7 @@ function PlaceChoice({ title, search, places, chosen, onChange, onSearch, childr
   return (
     <fieldset className="invite-channels">
       <legend>{chosen.length === 0 ? title : `${title} (${chosen.length} chosen)`}</legend>
-      <TextField label={search} type="search" value={text} onChange={(e) => find(e.currentTarget.value)} />
+      <SearchField label={search} value={text} onSearch={find} />
       {children}
       <ul className="plain-list invite-channel-list">
         {places.map(({ id, name }) => (

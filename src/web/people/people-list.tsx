@@ -1,7 +1,7 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { useData } from '../api/use-data.ts';
 import { type UserRole, UsersDocument, type UsersQuery, type UsersQueryVariables } from '../generated/graphql.ts';
-import { Choice, TextField } from '../ui/form.tsx';
+import { Choice, SearchField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { type ListPage, More, Pages } from '../ui/pages.tsx';
 import { PersonMenuButton } from './person-menu.tsx';
@@ -58,7 +58,7 @@ export function PeopleList({ isAdministration = false, children }: Props) {
   return (
     <>
       <div className="page-bar">
-        <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
+        <SearchField label="Find people" value={text} onSearch={setText} />
         <Choice label="Show" options={KIND_NAMES} value={kind} onChoose={showKind} />
         <Choice label="Role" options={ROLES} value={role} onChoose={setRole} />
         {isAdministration && kind !== 'bots' && (

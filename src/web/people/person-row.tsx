@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { PersonBadgeFragment } from '../generated/graphql.ts';
 import { RemoveButton } from '../ui/button.tsx';
-import { Avatar, PresenceDot, StatusEmoji } from '../ui/person.tsx';
+import { AvatarWithPresence, StatusEmoji } from '../ui/person.tsx';
 import { PersonButton } from './open-person.tsx';
 
 interface Props {
@@ -16,8 +16,7 @@ interface Props {
 export function PersonRow({ person, detail, children }: Props) {
   return (
     <li className="row">
-      <Avatar person={person} size={32} />
-      <PresenceDot person={person} />
+      <AvatarWithPresence person={person} size={32} />
       <div className="row-body">
         <PersonButton userId={person.id}>{person.fullName}</PersonButton> <StatusEmoji status={person.status} />
         {detail !== undefined && <p className="soft">{detail}</p>}

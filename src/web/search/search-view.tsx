@@ -68,7 +68,7 @@ function Found({ text, search }: { readonly text: string; readonly search: Searc
         key={narrowKey(search.narrow) + search.before + search.after}
         narrow={search.narrow}
         label={`Search results: ${text}`}
-        showsPlaces
+        places="all"
         viewerId={viewerId}
         search={search}
       />

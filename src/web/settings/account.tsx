@@ -5,7 +5,7 @@ import { useData } from '../api/use-data.ts';
 import { OwnProfileDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
 import { signOut } from '../session/session.ts';
 import { Button } from '../ui/button.tsx';
-import { Check, PasswordField, Refusal, TextField } from '../ui/form.tsx';
+import { Check, FormSection, PasswordField, Refusal, TextField } from '../ui/form.tsx';
 import { NotReady } from '../ui/not-ready.tsx';
 import { notify } from '../ui/notices.tsx';
 import { LinkedIdentities } from './linked-identities.tsx';
@@ -21,8 +21,12 @@ export function Account() {
   if (!data.viewer) return null;
   return (
     <div className="form">
-      <EmailForm email={data.viewer.deliveryEmail ?? ''} isFixed={data.organization?.emailChangesDisabled === true} />
-      <PasswordForm />
+      <FormSection title="Email address">
+        <EmailForm email={data.viewer.deliveryEmail ?? ''} isFixed={data.organization?.emailChangesDisabled === true} />
+      </FormSection>
+      <FormSection title="Password">
+        <PasswordForm />
+      </FormSection>
       <SecondFactor />
       <LinkedIdentities />
       <Sessions />
@@ -82,19 +86,16 @@ function PasswordForm() {
   };
   return (
     <form className="form" onSubmit={submit} aria-label="Password">
-      <fieldset className="group-of-fields">
-        <legend>Password</legend>
-        <TextField label="Old password" name="old" type="password" autoComplete="current-password" />
-        <TextField
-          label="New password"
-          name="new"
-          type="password"
-          autoComplete="new-password"
-          required
-          hint="Signs you out of all other browsers."
-        />
-        <Check label="Also replace the API key" name="rotate" defaultChecked />
-      </fieldset>
+      <TextField label="Old password" name="old" type="password" autoComplete="current-password" />
+      <TextField
+        label="New password"
+        name="new"
+        type="password"
+        autoComplete="new-password"
+        required
+        hint="Signs you out of all other browsers."
+      />
+      <Check label="Also replace the API key" name="rotate" defaultChecked />
       <Refusal>{refusal}</Refusal>
       <div>
         <Button type="submit" disabled={isBusy}>

@@ -19,7 +19,7 @@ export function ApiKeys() {
         Programs sign in with an API key. You can limit a named key to some kinds of requests, let it expire, and revoke
         it without affecting other keys.
       </p>
-      <section className="group-of-fields" aria-labelledby="own-keys">
+      <section className="form-section" aria-labelledby="own-keys">
         <h3 id="own-keys">Your keys</h3>
         <KeyList keys={viewer.apiKeys?.nodes ?? []} onChange={read.reload} />
         <div className="page-bar">
@@ -46,7 +46,7 @@ function BotKeys({ page }: { readonly page: ListPage }) {
     <>
       {nodes.map(({ id, fullName, apiKeys }) => (
         <li key={id}>
-          <section className="group-of-fields" aria-labelledby={`keys-${id}`}>
+          <section className="form-section" aria-labelledby={`keys-${id}`}>
             <h3 id={`keys-${id}`}>
               <bdi>{`Keys of ${fullName}`}</bdi>
             </h3>

@@ -1,6 +1,6 @@
 import { parseQuietHours } from '../../contract/quiet-hours.ts';
 import { play } from '../notifications/sound.ts';
-import { Check, TextField } from '../ui/form.tsx';
+import { Check, FormSection, TextField } from '../ui/form.tsx';
 import { PushDevices } from './push-devices.tsx';
 import { ChoiceSetting, type SettingProps, SettingsForm, Switches } from './setting-fields.tsx';
 
@@ -98,41 +98,45 @@ function Fields(props: SettingProps) {
           ['enableFollowedTopicWildcardMentionsNotify', 'In followed topics'],
         ]}
       />
-      <Switches
-        {...props}
-        legend="Desktop notifications"
-        of={[['directMessageContentInDesktopNotifications', 'Show the text of direct messages']]}
-      />
-      <Switches
-        {...props}
-        legend="Push notifications and emails"
-        of={[
-          ['enableOnlinePushNotifications', 'Send push notifications even while I am active'],
-          ['messageContentInEmailNotifications', 'Show the text of messages in emails'],
-          [
-            'enableDigestEmails',
-            'Send a weekly digest after five days without activity, if the organization sends digests',
-          ],
-          ['enableLoginEmails', 'Send an email when my account is used to sign in from a new device'],
-        ]}
-      />
-      <QuietHoursFields {...props} />
-      <ChoiceSetting
-        {...props}
-        name="notificationSound"
-        label="Sound"
-        options={SOUNDS}
-        change={(input) => {
-          if (input.notificationSound != null) play(input.notificationSound);
-          return change(input);
-        }}
-      />
-      <ChoiceSetting
-        {...props}
-        name="desktopIconCountDisplay"
-        label="Unread count in the tab title and on the icon"
-        options={COUNTS}
-      />
+      <FormSection title="Desktop notifications">
+        <Switches
+          {...props}
+          of={[['directMessageContentInDesktopNotifications', 'Show the text of direct messages']]}
+        />
+        <ChoiceSetting
+          {...props}
+          name="notificationSound"
+          label="Sound"
+          options={SOUNDS}
+          change={(input) => {
+            if (input.notificationSound != null) play(input.notificationSound);
+            return change(input);
+          }}
+        />
+        <ChoiceSetting
+          {...props}
+          name="desktopIconCountDisplay"
+          label="Unread count in the tab title and on the icon"
+          options={COUNTS}
+        />
+      </FormSection>
+      <FormSection title="Push notifications and emails">
+        <Switches
+          {...props}
+          of={[
+            ['enableOnlinePushNotifications', 'Send push notifications even while I am active'],
+            ['messageContentInEmailNotifications', 'Show the text of messages in emails'],
+            [
+              'enableDigestEmails',
+              'Send a weekly digest after five days without activity, if the organization sends digests',
+            ],
+            ['enableLoginEmails', 'Send an email when my account is used to sign in from a new device'],
+          ]}
+        />
+      </FormSection>
+      <FormSection title="Quiet hours">
+        <QuietHoursFields {...props} />
+      </FormSection>
     </>
   );
 }
@@ -150,8 +154,7 @@ function QuietHoursFields({ settings, change }: SettingProps) {
     if (text !== settings.quietHours && parseQuietHours(text) !== undefined) save(text);
   };
   return (
-    <fieldset className="group-of-fields">
-      <legend>Quiet hours</legend>
+    <>
       <Check
         label="Pause push notifications, desktop notifications and sounds during these hours"
         checked={hours !== undefined}
@@ -174,7 +177,7 @@ function QuietHoursFields({ settings, change }: SettingProps) {
         </div>
       )}
       {hours !== undefined && <p className="soft">The times are in your time zone, {timezone.replaceAll('_', ' ')}.</p>}
-    </fieldset>
+    </>
   );
 }
 

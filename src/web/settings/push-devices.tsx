@@ -27,7 +27,7 @@ export function PushDevices() {
     await subscribeToPush(client);
   };
   return (
-    <section className="group-of-fields" aria-labelledby="push-devices-title">
+    <section className="form-section" aria-labelledby="push-devices-title">
       <h3 id="push-devices-title">Devices with push notifications</h3>
       <NotReady of={read} />
       {read.state === 'ready' && devices.length === 0 && (

@@ -34,7 +34,7 @@ export function SecondFactor() {
   const proof = { hasPasskeys: (factor?.passkeys.length ?? 0) > 0 };
   const open = (title: string, content: React.ReactNode) => openDialog(<Dialog title={title}>{content}</Dialog>);
   return (
-    <section className="group-of-fields" aria-labelledby="second-factor-title">
+    <section className="form-section" aria-labelledby="second-factor-title">
       <h3 id="second-factor-title">Second factor</h3>
       <NotReady of={read} />
       {factor && (

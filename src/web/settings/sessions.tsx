@@ -14,7 +14,7 @@ export function Sessions() {
   const { nodes: sessions = [], totalCount = 0 } = read.data?.viewer?.sessions ?? {};
   const readAgain = () => read.state === 'ready' && read.reload();
   return (
-    <section className="group-of-fields" aria-labelledby="sessions-title">
+    <section className="form-section" aria-labelledby="sessions-title">
       <h3 id="sessions-title">Active sessions</h3>
       <NotReady of={read} />
       <ul className="plain-list">

@@ -26,23 +26,26 @@ export function SettingsForm({ Fields }: { readonly Fields: ComponentType<Settin
 }
 
 interface SwitchesProps extends SettingProps {
-  readonly legend: string;
+  /** Heading of the switches. Absent if the heading of the section is sufficient. */
+  readonly legend?: string;
   readonly of: readonly (readonly [name: NameOf<boolean>, label: string])[];
 }
 
 /** Settings that are on or off, with their labels. */
 export function Switches({ legend, of, settings, change }: SwitchesProps) {
+  const checks = of.map(([name, label]) => (
+    <Check
+      key={name}
+      label={label}
+      checked={settings[name]}
+      onChange={(event) => void change({ [name]: event.currentTarget.checked })}
+    />
+  ));
+  if (legend === undefined) return <div className="checks">{checks}</div>;
   return (
     <fieldset className="group-of-fields">
       <legend>{legend}</legend>
-      {of.map(([name, label]) => (
-        <Check
-          key={name}
-          label={label}
-          checked={settings[name]}
-          onChange={(event) => void change({ [name]: event.currentTarget.checked })}
-        />
-      ))}
+      <div className="checks">{checks}</div>
     </fieldset>
   );
 }

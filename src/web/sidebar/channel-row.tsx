@@ -94,7 +94,7 @@ function Topics({ channelId, channelName }: { readonly channelId: string; readon
       {lastFirst.length > shown.length && (
         <li>
           <button type="button" className="sidebar-row sidebar-button" onClick={() => setShowsMore(true)}>
-            <Icon name="down" size={14} />
+            <Icon name="open" size={14} />
             <span className="sidebar-name">More topics</span>
           </button>
         </li>

@@ -3,7 +3,7 @@ import type { SidebarConversationFragment } from '../generated/graphql.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { Count } from '../ui/count.tsx';
-import { Avatar, namesOf, PresenceDot, StatusEmoji } from '../ui/person.tsx';
+import { AvatarWithPresence, namesOf, StatusEmoji } from '../ui/person.tsx';
 
 interface Props {
   readonly conversation: SidebarConversationFragment;
@@ -31,10 +31,7 @@ export const DirectRow = memo(({ conversation, viewerId }: Props) => {
         {only === undefined ? (
           <span className="presence-many">{shown.length}</span>
         ) : (
-          <span className="sidebar-face">
-            <Avatar person={only} size={20} />
-            <PresenceDot person={only} />
-          </span>
+          <AvatarWithPresence person={only} size={20} />
         )}
         <span className="sidebar-name">{namesOf(shown)}</span>
         {only !== undefined && <StatusEmoji status={only.status} />}

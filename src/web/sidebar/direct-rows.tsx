@@ -37,7 +37,7 @@ export function DirectRows({ conversations: { nodes, pageInfo }, viewerId, isCol
       {!isFiltered && !isCollapsed && !showsAll && nodes.length > LATEST && (
         <li>
           <button type="button" className="sidebar-row sidebar-button" onClick={() => setShowsAll(true)}>
-            <Icon name="down" size={16} />
+            <Icon name="open" size={16} />
             <span className="sidebar-name">More conversations</span>
           </button>
         </li>

@@ -43,7 +43,7 @@ function Following({ info, viewerId, pages, onMore }: FollowingProps) {
   return (
     <li>
       <button type="button" className="sidebar-row sidebar-button" onClick={show}>
-        <Icon name="down" size={16} />
+        <Icon name="open" size={16} />
         <span className="sidebar-name">Older conversations</span>
       </button>
     </li>

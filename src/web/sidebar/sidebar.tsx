@@ -57,25 +57,22 @@ export function Sidebar() {
         <span className="sidebar-name">Search messages</span>
         <kbd className="key">/</kbd>
       </button>
-      <div className="sidebar-filter">
-        <input
-          className="input"
-          type="search"
-          aria-label="Filter channels and people"
-          placeholder="Filter"
-          autoComplete="off"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape') setText('');
-            if (event.key !== 'Enter') return;
-            const first = document.querySelector<HTMLAnchorElement>('.sidebar-scroll section a.sidebar-row');
-            if (first !== null) navigate(first.pathname);
-            setText('');
-          }}
-        />
-        <IconButton icon="edit" label="New message" onClick={openNewMessage} />
-      </div>
+      <input
+        className="input sidebar-filter"
+        type="search"
+        aria-label="Filter channels and people"
+        placeholder="Filter channels and people"
+        autoComplete="off"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') setText('');
+          if (event.key !== 'Enter') return;
+          const first = document.querySelector<HTMLAnchorElement>('.sidebar-scroll section a.sidebar-row');
+          if (first !== null) navigate(first.pathname);
+          setText('');
+        }}
+      />
       <div className="sidebar-scroll">
         <ViewRows
           setUp={data.navigationViews?.nodes ?? []}
@@ -143,7 +140,8 @@ function Who({ viewer, organization }: { readonly viewer: SidebarQuery['viewer']
           </p>
         )}
       </div>
-      <IconButton className="sidebar-own" icon="status" label="Set your status" onClick={openStatus} />
+      <IconButton icon="status" label="Set your status" onClick={openStatus} />
+      <IconButton icon="edit" label="New message" onClick={openNewMessage} />
     </header>
   );
 }

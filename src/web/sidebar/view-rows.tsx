@@ -51,7 +51,7 @@ export function ViewRows({ setUp, counts }: Props) {
           aria-expanded={showsAll}
           onClick={() => setShowsAll((before) => !before)}
         >
-          <Icon name={showsAll ? 'up' : 'down'} size={16} />
+          <Icon name={showsAll ? 'fold' : 'open'} size={16} />
           <span className="sidebar-name">{showsAll ? 'Fewer views' : 'More views'}</span>
         </button>
         <IconButton

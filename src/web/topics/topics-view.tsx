@@ -7,6 +7,7 @@ import { addressOf } from '../routing/routes.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { channelIcon } from '../ui/channel-icon.ts';
 import { Count } from '../ui/count.tsx';
+import { SearchField } from '../ui/form.tsx';
 import { Header } from '../ui/header.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { fitOf } from '../ui/name-words.ts';
@@ -38,15 +39,7 @@ export function TopicsView({ channelId, menu }: { readonly channelId: string; re
         detail={channel?.topics?.totalCount && `${channel.topics.totalCount} topics`}
       />
       <div className="topics" data-section>
-        <input
-          className="input topics-filter"
-          dir="auto"
-          type="search"
-          aria-label="Filter topics"
-          placeholder="Filter topics"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
+        <SearchField className="topics-filter" label="Filter topics" value={text} onSearch={setText} />
         <ul className="topics-list" aria-label={`Topics in ${name}`}>
           {[null, ...more].map((after, i) => (
             <Page

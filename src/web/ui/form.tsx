@@ -7,6 +7,7 @@ import {
   useImperativeHandle,
   useRef,
 } from 'react';
+import { Icon } from './icons.tsx';
 import { Select, type SelectProps } from './select.tsx';
 import './form.css';
 
@@ -30,6 +31,17 @@ export function Field({
   );
 }
 
+/** A part of a form, with a heading. */
+export function FormSection({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const id = useId();
+  return (
+    <section className="form-section" aria-labelledby={id}>
+      <h3 id={id}>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
 type TextProps = ComponentProps<'input'> & { readonly label: string; readonly hint?: ReactNode };
 
 export function TextField({ label, hint, ...rest }: TextProps) {
@@ -39,6 +51,31 @@ export function TextField({ label, hint, ...rest }: TextProps) {
     </Field>
   );
 }
+
+interface SearchProps {
+  /** Accessible name of the field, shown while it is empty. */
+  readonly label: string;
+  readonly value: string;
+  readonly onSearch: (text: string) => void;
+  readonly className?: string;
+}
+
+/** A field that filters the list below it. */
+export const SearchField = ({ label, value, onSearch, className = '' }: SearchProps) => (
+  <div className={`search-field ${className}`}>
+    <Icon name="search" size={16} />
+    <input
+      className="input"
+      dir="auto"
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      autoComplete="off"
+      value={value}
+      onChange={({ currentTarget }) => onSearch(currentTarget.value)}
+    />
+  </div>
+);
 
 /** Field for the viewer's password, which confirms a change that gives access. @param hint Sentence before the usual hint. */
 export const PasswordField = ({ hint, ...rest }: Omit<TextProps, 'label' | 'hint'> & { readonly hint?: string }) => (

@@ -57,6 +57,7 @@ const SHAPES = {
   copy: <path d="M7 7h9v10H7zM13 7V3H4v10h3" />,
   alert: <path d="M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM10 6.500v4.500M10 13.500v.010" />,
   open: <path d="m4 7 6 6 6-6" strokeWidth={2.2} />,
+  fold: <path d="m4 13 6-6 6 6" strokeWidth={2.2} />,
   shut: <path d="m7 4 6 6-6 6" strokeWidth={2.2} />,
   list: <path d="M4 5h.01M4 10h.01M4 15h.01M8 5h9M8 10h9M8 15h9" />,
   keyboard: (

@@ -54,6 +54,16 @@ export function PresenceDot({
   );
 }
 
+/** Picture of a user with the presence in its corner. */
+export function AvatarWithPresence({ person, size }: { readonly person: PersonBadgeFragment; readonly size: number }) {
+  return (
+    <span className="avatar-with-presence">
+      <Avatar person={person} size={size} />
+      <PresenceDot person={person} />
+    </span>
+  );
+}
+
 /** The emoji of a user's status, with the status text as tooltip. */
 export function StatusEmoji({ status }: { readonly status: PersonBadgeFragment['status'] }) {
   const glyph = glyphOf(status.emojiCode, status.reactionType);
