@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AuditEntry } from '../events/audit.ts';
 import { defineEvent, type RevokedCredentials } from '../events/define.ts';
 import { documentEvent } from '../events/wire.ts';
 import type { NamedApiKey } from '../generated/prisma/client.ts';
@@ -31,6 +32,12 @@ export const accessRevoked = defineEvent(
   },
 );
 
+/** Returns the entry of the audit log for a named API key of a user that was revoked. */
+export const namedKeyRevocation = (userId: number, { id, name }: Pick<NamedApiKey, 'id' | 'name'>): AuditEntry => ({
+  ...{ action: 'api_keys_revoked', objectType: 'api_key', objectId: id, objectName: name },
+  changes: { user_id: { old: userId }, api_key_ids: { old: [id] } },
+});
+
 /**
  * Event that revokes named API keys of a user. Every node closes the streams that were opened with them. No client receives the
  * event. It is not part of `accessRevoked`, because nodes of the previous version know no named keys.
@@ -44,11 +51,7 @@ export const namedKeysRevoked = defineEvent(
   }),
   {
     // Each key has its own entry, which the filter of the audit log finds by the id of the key.
-    audit: (userId, keys) =>
-      keys.map(({ id, name }) => ({
-        ...{ action: 'api_keys_revoked', objectType: 'api_key', objectId: id, objectName: name },
-        changes: { user_id: { old: userId }, api_key_ids: { old: [id] } },
-      })),
+    audit: (userId, keys) => keys.map((key) => namedKeyRevocation(userId, key)),
     render: () => null,
     effect: ({ user_id, key_ids }) => ({ kind: 'revoked', userId: user_id, credentials: { namedKeys: key_ids } }),
   },

@@ -155,7 +155,8 @@ export const ORGANIZATION_SETTINGS = {
   second_factor_required_role: oneOf(
     SECOND_FACTOR_REQUIREMENT,
     0,
-    'Lowest role whose users need a second factor to sign in with a password',
+    'Lowest role whose users need a second factor to sign in with a password. Users without one are signed out, except the one ' +
+      'who makes the change and those who signed in with an identity provider',
   ),
   presence_disabled: flag(false, 'Whether the presence of users is hidden'),
   enable_read_receipts: flag(false, 'Whether users can see which users have read a message'),

@@ -453,7 +453,7 @@ export interface Config {
   /** Keys that verify web tokens (JWT), which clients can exchange for API keys. Empty: no organization accepts web tokens. */
   readonly jwtKeys: JwtKeys;
   /** OpenID Connect providers of organizations, besides those that owners add. They are applied at the start. */
-  readonly openidConnectProviders: readonly DeclaredProvider[];
+  readonly openidConnectProviders: readonly DeclaredProvider[] | undefined;
   /** Provider of video calls. Undefined: video calls are not available. */
   readonly videoProvider: VideoProvider | undefined;
   /** URL of hosted avatars. The SHA-256 of an email address is appended to its path. Undefined: no hosted avatars. */
@@ -650,9 +650,9 @@ function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
   }
 }
 
-function declaredProvidersOf({ OPENID_CONNECT_PROVIDERS: text }: Read): readonly DeclaredProvider[] {
+function declaredProvidersOf({ OPENID_CONNECT_PROVIDERS: text }: Read): readonly DeclaredProvider[] | undefined {
   try {
-    return readDeclaredProviders(text ?? '[]');
+    return text === undefined ? undefined : readDeclaredProviders(text);
   } catch (error) {
     throw new ConfigError(`OPENID_CONNECT_PROVIDERS: ${(error as Error).message}`);
   }

@@ -488,6 +488,21 @@ describe('members, settings and defaults', () => {
   });
 });
 
+test('each named API key has an entry when its user is deactivated', async () => {
+  const made = await place();
+  const { owner, member } = made;
+  const organizationId = await numberOf(made);
+  for (const name of ['one', 'two']) await member.mutate('createApiKey', { name, scopes: ['READ'] }, 'apiKey { id }');
+  const before = await last(organizationId);
+  await owner.ok('DELETE', `/users/${member.id}`);
+  const written = await entries(organizationId, before);
+  expect(written.map(({ action, objectName, actorId }) => [action, objectName, actorId]).toSorted()).toEqual([
+    ['api_keys_revoked', 'one', owner.id],
+    ['api_keys_revoked', 'two', owner.id],
+    ['user_deactivated', null, owner.id],
+  ]);
+});
+
 describe('deleted messages', () => {
   test('are recorded with their channel if other users sent them', async () => {
     const made = await place();

@@ -39,7 +39,7 @@ async function attempt(by: Person, name: string, input: Json): Promise<Json> {
   return (await by.graphql(document, { input })).data?.[name];
 }
 
-test('each start applies them, and removes those that are not declared any more', { timeout: 240_000 }, async () => {
+test('each start applies them, and disables those that are not declared any more', { timeout: 240_000 }, async () => {
   await using server = await startServer();
   const { owner, member, organization } = await createOrganization({}, { on: server, password: OWNER_PASSWORD });
   const { subdomain } = organization;
@@ -64,7 +64,18 @@ test('each start applies them, and removes those that are not declared any more'
 
   await server.restart(variable(entryOf(subdomain, { name: 'Another name' })));
   expect(await providersOf(owner)).toEqual([own, { ...declared, name: 'Another name' }]);
+  // A start without the variable, or with a list of an unknown organization, changes nothing.
   await server.restart({ OPENID_CONNECT_PROVIDERS: undefined });
+  await server.restart(variable(entryOf('nowhere')));
+  expect(await providersOf(owner)).toEqual([own, { ...declared, name: 'Another name' }]);
+  await server.restart({ OPENID_CONNECT_PROVIDERS: '[]' });
+  expect(await providersOf(owner)).toEqual([own, { ...declared, name: 'Another name', isEnabled: false }]);
+  expect(server.log()).toContain('identity provider is not declared any more, and was disabled');
+  await server.restart(variable(entryOf(subdomain)));
+  expect(await providersOf(owner)).toEqual([own, declared]);
+  await server.restart({ OPENID_CONNECT_PROVIDERS: '[]' });
+  expect(await attempt(owner, 'updateIdentityProvider', { ...which, isEnabled: true })).toEqual(REFUSED);
+  expect((await attempt(owner, 'deleteIdentityProvider', which))?.__typename).toBe('DeleteIdentityProviderPayload');
   expect(await providersOf(owner)).toEqual([own]);
   expect(server.log()).not.toContain(SECRET);
 });
@@ -113,12 +124,12 @@ describe('when they are applied', () => {
     expect(service.app.keys.open(sealedSecret ?? new Uint8Array())).toBe(SECRET);
     await apply({ ...entry, client_secret: 'another secret' });
     await apply();
-    expect(await providersOf(owner)).toEqual([]);
+    expect(await providersOf(owner)).toEqual([expect.objectContaining({ ...SHOWN, isEnabled: false })]);
     const written = await service.app.db.auditLogEntry.findMany({ where: { organizationId: organization.id } });
     expect(JSON.stringify(written.map(({ details }) => details))).not.toMatch(/secret of|another secret/);
     expect((await auditOf(organization.id)).slice(1).map(([action, actor]) => [action, actor])).toEqual([
       ['identity_provider_changed', 'operator'],
-      ['identity_provider_deleted', 'operator'],
+      ['identity_provider_changed', 'operator'],
     ]);
   });
 
@@ -136,7 +147,8 @@ describe('when they are applied', () => {
       expect.objectContaining({ slug: 'second', isConfiguredByOperator: true }),
     ]);
     await apply();
-    expect((await providersOf(owner)).map(({ slug }) => slug)).toEqual(['company']);
+    const enabled = (await providersOf(owner)).filter(({ isEnabled }) => isEnabled);
+    expect(enabled.map(({ slug }) => slug)).toEqual(['company']);
   });
 
   test('a secret that was lost with SECRET_KEY is stored again, and the provider is enabled', async () => {

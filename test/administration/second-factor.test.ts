@@ -608,6 +608,40 @@ describe('an organization', () => {
     await key.ok('PATCH', '/realm', { ...relaxed, current_password: OWNER_PASSWORD });
     expect(await mailsTo(owner)).toContain('a second factor of fewer people');
     await key.ok('PATCH', '/realm', { second_factor_required_role: 200 });
+    // A shorter time of the audit log hides earlier attacks, so it also needs the password.
+    expect((await key.rest('PATCH', '/realm', { audit_log_days: 30 })).body.code).toBe('PASSWORD_REQUIRED');
+    const shorter = { audit_log_days: 30, current_password: OWNER_PASSWORD };
+    const shown = '{ organization { auditLogDays auditLogRetentionDays } }';
+    expect((await owner.query(shown)).organization.auditLogDays).toBe(-1);
+    await key.ok('PATCH', '/realm', shorter);
+    await key.ok('PATCH', '/realm', { audit_log_days: 60 });
+    const { organization } = await owner.mutate(
+      'updateOrganization',
+      { auditLogDays: 45 },
+      'organization { auditLogDays auditLogRetentionDays }',
+    );
+    expect(organization).toEqual({ auditLogDays: 45, auditLogRetentionDays: 45 });
+  });
+
+  test('ends the sessions of a person whose new role requires a second factor, and those that a failed request left', async () => {
+    const at = await place();
+    const { owner } = at;
+    const organizationId = await organizationOf(at);
+    const member = await at.signUp('Bea', 'member', OWNER_PASSWORD);
+    const sessions = () => service.app.db.session.count({ where: { organizationId, userId: member.id } });
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 200 });
+    await signInBrowser(member, OWNER_PASSWORD);
+    await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
+    expect(await sessions()).toBe(1);
+    await owner.ok('PATCH', `/users/${member.id}`, { role: 200 });
+    expect(await sessions()).toBe(0);
+    await owner.ok('PATCH', `/users/${member.id}`, { role: 400 });
+    await signInBrowser(member, OWNER_PASSWORD);
+    // The setting was stored by a request whose node died before the sessions ended.
+    await service.app.db.$executeRaw`
+      UPDATE realm SET settings = settings || '{"second_factor_required_role": 600}' WHERE id = ${organizationId}`;
+    await owner.ok('PATCH', '/realm', { second_factor_required_role: 600 });
+    expect(await sessions()).toBe(0);
   });
 
   test('ends the sessions of people without the second factor that it begins to require', async () => {

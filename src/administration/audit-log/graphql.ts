@@ -228,6 +228,6 @@ builder.objectField(Organization, 'auditLogRetentionDays', (t) =>
     description:
       'Number of days after which the service deletes entries of the audit log: the lower one of `auditLogDays` and the limit ' +
       'of the server. Null if the viewer is not an administrator.',
-    resolve: (_organization, _args, ctx) => retentionDays(signedIn(ctx)),
+    resolve: (organization, _args, ctx) => retentionDays(signedIn(ctx), organization),
   }),
 );

@@ -2,7 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { administersOrganization, requireAdministrator } from '../../access/roles.ts';
 import { type AuditAction, type AuditObjectType, writeAuditLog } from '../../events/audit.ts';
 import { requireLive } from '../../events/context.ts';
-import type { AuditLogEntry, Prisma } from '../../generated/prisma/client.ts';
+import type { AuditLogEntry, Organization, Prisma } from '../../generated/prisma/client.ts';
 import { ValidationError } from '../../platform/errors.ts';
 import { auditLogMs } from '../audit-log-time.ts';
 
@@ -67,8 +67,8 @@ export function matching(ctx: Ctx, filter: AuditFilter): Prisma.AuditLogEntryWhe
 }
 
 /** Returns the number of days for which entries are kept. Null if the viewer is not an administrator. */
-export const retentionDays = (ctx: Ctx): number | null =>
-  administersOrganization(ctx) ? auditLogMs(ctx.app.config, ctx.viewer.organization) / DAY_MS : null;
+export const retentionDays = (ctx: Ctx, organization: Pick<Organization, 'settings'>): number | null =>
+  administersOrganization(ctx) ? auditLogMs(ctx.app.config, organization) / DAY_MS : null;
 
 /** Formats of an export. */
 export const EXPORT_FORMATS = ['csv', 'jsonl'] as const;

@@ -1,4 +1,4 @@
-import { accessRevoked } from '../../access/events.ts';
+import { accessRevoked, namedKeyRevocation } from '../../access/events.ts';
 import { channelAudience } from '../../channels/audience.ts';
 import { peersAdded, peersRemoved } from '../../channels/events.ts';
 import { lockChannels } from '../../channels/locks.ts';
@@ -19,9 +19,9 @@ export interface ActivityChangeContext {
  * Deactivates a user, and notifies all users. The transaction must hold the locks of the organization's row and of the user's
  * channels.
  *
- * When the transaction commits, the user's API keys become invalid, those with a name are deleted, and all browsers of the user are signed out. Open
- * connections end within seconds on every node. Subscriptions and group memberships are kept, and take effect again after a
- * reactivation.
+ * When the transaction commits, the user's API keys become invalid, those with a name are deleted, and all browsers of the user are
+ * signed out. Open connections end within seconds on every node. Subscriptions and group memberships are kept, and take effect
+ * again after a reactivation.
  */
 export async function deactivate(
   tx: Tx,
@@ -31,7 +31,12 @@ export async function deactivate(
 ): Promise<void> {
   await tx.user.update({ where: { organizationId_id: { organizationId, id } }, data: { isActive: false } });
   await tx.session.deleteMany({ where: { organizationId, userId: id } });
+  const keys = await tx.namedApiKey.findMany({
+    where: { organizationId, userId: id },
+    select: { id: true, name: true },
+  });
   await tx.namedApiKey.deleteMany({ where: { organizationId, userId: id } });
+  if (keys.length > 0) emit.audit(...keys.map((key) => namedKeyRevocation(id, key)));
   await tx.eventQueue.updateMany({
     where: { organizationId, userId: id, endedAt: null },
     data: { endedAt: now, endReason: 'revoked' },

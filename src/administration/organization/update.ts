@@ -97,8 +97,8 @@ const OF_CHANNELS = [
  *   longer than the operator of the server allows.
  * @throws NotFoundError if a channel, user or group does not exist, or a channel is archived.
  * @throws ConflictError if a group is deactivated, or the channel for moderation requests is not private.
- * @throws PasswordRequiredError and the other errors of `requireProof`, if fewer roles must have a second factor. The owners are
- *   then notified by email, as they are if the audit log is kept for a shorter time.
+ * @throws PasswordRequiredError and the other errors of `requireProof`, if fewer roles must have a second factor or the audit log is
+ *   kept for a shorter time. The owners are then notified by email.
  */
 export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Promise<Readonly<Record<string, unknown>>> {
   requireRights(ctx, edit);
@@ -116,7 +116,11 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
   requireAuditLogDays(app, values['audit_log_days']);
   const requiredRole = values['second_factor_required_role'];
   // A given password is checked in any case.
-  if (edit.currentPassword !== undefined || isRelaxed(ctx.viewer.organization, requiredRole)) {
+  if (
+    edit.currentPassword !== undefined ||
+    isRelaxed(ctx.viewer.organization, requiredRole) ||
+    shortensAuditLog(ctx, ctx.viewer.organization, values)
+  ) {
     await requireProof(ctx, edit.currentPassword);
   }
   const change = async (tx: Tx, emit: Emit) => {
@@ -131,7 +135,8 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
         change: 'it requires a second factor of fewer people',
       });
     }
-    if (auditLogMs(app.config, { settings: values }) < auditLogMs(app.config, before)) {
+    if (shortensAuditLog(ctx, before, values)) {
+      requireRecentSignIn(ctx, 'current_password');
       await mailOwners(tx, ctx, before, {
         subject: 'The audit log',
         change: 'entries of the audit log are kept for a shorter time',
@@ -151,19 +156,31 @@ export async function updateOrganization(ctx: Ctx, edit: OrganizationEdit): Prom
     const given = new Set(Object.keys({ ...texts, ...values, ...permissions }));
     return {
       shown: Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name))),
-      isStricter: isTightened(before, requiredRole),
+      isRequired: isRequired(before, requiredRole),
     };
   };
   return changing(async () => {
-    const { shown, isStricter } = await transact(ctx, change);
-    if (isStricter) await endSessionsWithoutFactor(ctx);
+    const { shown, isRequired: endsSessions } = await transact(ctx, change);
+    if (endsSessions) await endSessionsWithoutFactor(ctx);
     return shown;
   });
 }
 
-/** Returns whether a new value of `second_factor_required_role` requires a second factor of more roles. */
-const isTightened = (organization: Organization, role: SettingValue | undefined): boolean =>
-  typeof role === 'number' && role > organizationSetting(organization, 'second_factor_required_role');
+/**
+ * Returns whether a given value of `second_factor_required_role` requires a second factor of at least the same roles as before. The
+ * same roles count too, because a request that failed before all sessions ended is repeated.
+ */
+const isRequired = (organization: Organization, role: SettingValue | undefined): boolean =>
+  typeof role === 'number' && role > 0 && role >= organizationSetting(organization, 'second_factor_required_role');
+
+/** Returns whether new values of settings shorten the time for which the audit log is kept. */
+const shortensAuditLog = (
+  { app }: Pick<Ctx, 'app'>,
+  organization: Organization,
+  settings: Readonly<Record<string, SettingValue>>,
+): boolean =>
+  settings['audit_log_days'] !== undefined &&
+  auditLogMs(app.config, { settings }) < auditLogMs(app.config, organization);
 
 /** Returns whether a new value of `second_factor_required_role` requires a second factor of fewer roles. */
 const isRelaxed = (organization: Organization, role: SettingValue | undefined): boolean =>

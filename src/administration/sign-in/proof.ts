@@ -18,7 +18,8 @@ export const CURRENT_PASSWORD =
   'Your own current password. Required in a session if the sign-in was more than ten minutes ago, and with an API key that ' +
   'has a name. Not needed with the default API key.';
 /** Prefix of the description of `CURRENT_PASSWORD` in changes of the organization. */
-export const RELAXING = 'Needed to require a second factor for fewer roles.';
+export const RELAXING =
+  'Needed to require a second factor for fewer roles, and to keep the audit log for a shorter time.';
 /** Description for the documentation of requests that require a recent sign-in. */
 export const RECENT_SIGN_IN =
   'In a session, requires a sign-in within the last ten minutes. Not available with an API key that has a name.';

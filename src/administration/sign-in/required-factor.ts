@@ -1,9 +1,11 @@
 import type { Ctx } from '../../access/context.ts';
 import { organizationSetting } from '../../access/organization-settings.ts';
 import { endSessions } from '../../access/sessions.ts';
-import { transact } from '../../events/log.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { Organization, User } from '../../generated/prisma/client.ts';
 import { lockOrganization } from '../../people/locks.ts';
 import { usersWithFactor } from '../../people/second-factors.ts';
+import type { Tx } from '../../platform/db/client.ts';
 
 /** Maximum number of people whose sessions one transaction ends. Other changes of the organization wait for the transaction. */
 const BATCH = 100;
@@ -35,4 +37,20 @@ export async function endSessionsWithoutFactor(ctx: Ctx): Promise<void> {
     count = ended.length;
     last = ended.at(-1)?.id ?? last;
   }
+}
+
+/**
+ * Ends the sessions of a user whose role must have a second factor, if the user has none. Sessions that began with an identity
+ * provider stay.
+ */
+export async function endSessionsUnlessFactor(
+  tx: Tx,
+  emit: Emit,
+  organization: Organization,
+  { id, organizationId, role, botType }: User,
+): Promise<void> {
+  if (botType !== null || role > organizationSetting(organization, 'second_factor_required_role')) return;
+  const [found] = await tx.$queryRaw<unknown[]>`
+    SELECT 1 WHERE ${id}::int IN (${usersWithFactor(organizationId)})`;
+  if (found === undefined) await endSessions(tx, emit, { id, organizationId }, { providerId: null });
 }

@@ -223,7 +223,7 @@ export async function changeProvider(
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws NotFoundError if the provider does not exist.
- * @throws ForbiddenError if the environment of the server declares the provider.
+ * @throws ForbiddenError if the environment of the server declares the provider. One that it does not declare any more can be deleted.
  * @throws PasswordRequiredError and the other errors of `requireProof`.
  */
 export async function deleteIdentityProvider(ctx: Ctx, id: number, currentPassword?: string): Promise<void> {
@@ -232,22 +232,13 @@ export async function deleteIdentityProvider(ctx: Ctx, id: number, currentPasswo
   await transact(ctx, async (tx, emit) => {
     await lockOrganization(tx, ctx.organizationId);
     requireOwner(await asOfNow(tx, ctx));
-    await removeProvider(tx, emit, ctx, await findChangeable(tx, ctx, id));
+    const before = await findChangeable(tx, ctx, id, { mayBeDisabled: true });
+    await changingProviders(tx, emit, ctx, () =>
+      tx.identityProvider.delete({ where: { organizationId_id: { organizationId: ctx.organizationId, id } } }),
+    );
+    await unlink(tx, before);
+    emit.audit(audited('identity_provider_deleted', before, undefined, false));
   });
-}
-
-/** Deletes a provider. The transaction must hold the lock of the organization's row. */
-export async function removeProvider(
-  tx: Tx,
-  emit: Emit,
-  { organizationId }: Pick<Scope, 'organizationId'>,
-  before: IdentityProvider,
-): Promise<void> {
-  await changingProviders(tx, emit, { organizationId }, () =>
-    tx.identityProvider.delete({ where: { organizationId_id: { organizationId, id: before.id } } }),
-  );
-  await unlink(tx, before);
-  emit.audit(audited('identity_provider_deleted', before, undefined, false));
 }
 
 /** Deletes the links of users to identities of a provider's issuer, unless another provider has this issuer. */
@@ -262,15 +253,21 @@ async function unlink(tx: Tx, { organizationId, id, issuer }: IdentityProvider):
 /**
  * Finds a provider that owners can change.
  *
+ * @param options `mayBeDisabled`: whether a declared provider is found if it is disabled, because it is not declared any more.
  * @throws NotFoundError if it does not exist.
  * @throws ForbiddenError if the environment of the server declares it.
  */
-async function findChangeable(tx: Tx, { organizationId }: Scope, id: number): Promise<IdentityProvider> {
+async function findChangeable(
+  tx: Tx,
+  { organizationId }: Scope,
+  id: number,
+  { mayBeDisabled = false } = {},
+): Promise<IdentityProvider> {
   const found = isRowId(id)
     ? await tx.identityProvider.findUnique({ where: { organizationId_id: { organizationId, id } } })
     : null;
   if (found === null) throw noSuchProvider(id);
-  if (!found.isDeclared) return found;
+  if (!found.isDeclared || (mayBeDisabled && !found.isEnabled)) return found;
   const message =
     'The operator of the server configures this provider (OPENID_CONNECT_PROVIDERS). It cannot be changed here.';
   throw new ForbiddenError(message, { parameter: 'identity_provider_id' });

@@ -33,6 +33,7 @@ import {
 } from '../new-user.ts';
 import { requireFreeSeat } from '../organization-limits.ts';
 import { requireProof } from '../sign-in/proof.ts';
+import { endSessionsUnlessFactor } from '../sign-in/required-factor.ts';
 import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
 import { roleChangeEffects } from './channel-effects.ts';
 
@@ -236,7 +237,8 @@ export async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, new
 
 /**
  * Changes a user's role, and notifies all users. Updates the role groups, and notifies the user of the channels, bots and email
- * addresses that become visible or invisible to them. The transaction must hold the lock of the organization's row.
+ * addresses that become visible or invisible to them. If the new role must have a second factor and the user has none, ends the
+ * user's sessions. The transaction must hold the lock of the organization's row.
  */
 export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user: User, newRole: number): Promise<void> {
   const { id, organizationId, role: oldRole } = user;
@@ -249,6 +251,7 @@ export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user:
   await botsAfterRoleChange(tx, emit, user, { oldRole, newRole });
   await roleChangeEffects(tx, emit, { organizationId, userId: id, oldRole, newRole, oldGroups: user, now });
   await showAddresses(tx, emit, user, { oldRole, newRole });
+  if (newRole < oldRole) await endSessionsUnlessFactor(tx, emit, viewer.organization, after);
 }
 
 /** Notifies a user of the email addresses that become visible or invisible to them, after a change of the user's role. */

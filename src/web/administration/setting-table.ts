@@ -352,18 +352,6 @@ export const SETTING_GROUPS: readonly Group<OrganizationSetting>[] = [
         explanation: 'Older messages are deleted. Channels can have their own setting.',
       },
       {
-        kind: 'number',
-        name: 'auditLogDays',
-        initial: -1,
-        isOfOwners: true,
-        unit: 'day',
-        offered: [30, 90, 180],
-        least: 30,
-        unlimited: [-1, 'As long as the server does'],
-        label: 'Keep the audit log for',
-        explanation: 'Older entries are deleted. All owners get an email when the time becomes shorter.',
-      },
-      {
         kind: 'channel',
         name: 'moderationRequestChannel',
         initial: null,

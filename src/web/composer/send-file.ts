@@ -8,6 +8,8 @@ export interface SentFile {
   readonly name: string;
   /** Path of the file on this host. */
   readonly url: string;
+  /** Media type that the service has found for a sound or a video. For other files, the type that the browser gives them. */
+  readonly mediaType: string;
 }
 
 /** Result of an upload: the stored file, or the reason of the refusal. `isForNow`: the user can try again. */
@@ -39,7 +41,12 @@ export function sendFile(
     wait();
     onProgress(total === 0 ? 0 : loaded / total);
   };
-  request.onload = () => resolve(resultOf(request));
+  let isCanceled = false;
+  request.onload = async () => {
+    const result = resultOf(request, file.type);
+    const mediaType = 'url' in result ? await storedType(result) : '';
+    if (!isCanceled) resolve({ ...result, mediaType });
+  };
   request.onerror = () => resolve(OFFLINE);
   request.onloadend = () => clearTimeout(silence);
   const body = new FormData();
@@ -49,6 +56,7 @@ export function sendFile(
   return {
     result: promise,
     cancel: () => {
+      isCanceled = true;
       clearTimeout(silence);
       request.abort();
     },
@@ -57,14 +65,29 @@ export function sendFile(
 
 const OFFLINE: SendResult = { reason: 'The connection was lost.', isForNow: true };
 
-function resultOf({ status, responseText }: XMLHttpRequest): SendResult {
+/**
+ * Returns the media type that the service has found for a stored file. Browsers derive it from the name of the file, and some
+ * names, such as those of recordings in WebM, can be those of sounds or of videos.
+ */
+async function storedType({ url, mediaType }: SentFile): Promise<string> {
+  if (!/^(?:audio|video)\//.test(mediaType)) return mediaType;
+  try {
+    const { ok, headers } = await fetch(url, { method: 'HEAD' });
+    return (ok ? headers.get('content-type') : null) ?? mediaType;
+  } catch {
+    return mediaType;
+  }
+}
+
+function resultOf({ status, responseText }: XMLHttpRequest, mediaType: string): SendResult {
   let answer: { url?: string; filename?: string; msg?: string } = {};
   try {
     answer = JSON.parse(responseText) as typeof answer;
   } catch {
     // A proxy in front of the service can respond with a page.
   }
-  if (status === 200 && answer.url !== undefined) return { url: answer.url, name: answer.filename ?? 'file' };
+  if (status === 200 && answer.url !== undefined)
+    return { url: answer.url, name: answer.filename ?? 'file', mediaType };
   if (status === 413) return { reason: 'The file is too large.', isForNow: false };
   return { reason: answer.msg ?? `The upload failed (status ${status}).`, isForNow: status === 429 || status >= 500 };
 }

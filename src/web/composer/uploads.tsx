@@ -31,14 +31,11 @@ export interface Uploads {
 
 let last = 0;
 
-/**
- * Media types that browsers give to files with sounds that messages play. Without `audio/mp4`: browsers give it by the name of a
- * file, and the service can find a video in it.
- */
-const SOUND = /^audio\/(?:aac|(?:x-)?flac|mpeg|mp3|ogg|webm|(?:x-|vnd\.)?wave?)$/;
+/** Media types of sounds that messages play, as the service names them. */
+const SOUND = /^audio\/(?:aac|flac|mp4|mpeg|ogg|wav|webm)$/;
 
 /** Returns the Markdown of a stored file: a player for a sound, and a link for all others. */
-function linkOf({ name, url }: SentFile, mediaType: string): string {
+function linkOf({ name, url, mediaType }: SentFile): string {
   const mark = SOUND.test(mediaType) ? '!' : '';
   return `${mark}[${name.replace(/[[\]\\`*<>]/g, '_')}](${url})`;
 }
@@ -97,7 +94,7 @@ export function useUploads(onSent: (link: string) => void): Uploads {
         }
         announce(`${sentFile.name} uploaded`);
         patch(id, { part: 1 });
-        links.set(id, linkOf(sentFile, file.type));
+        links.set(id, linkOf(sentFile));
         passOn();
       });
       return cancel;

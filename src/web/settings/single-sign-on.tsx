@@ -72,11 +72,13 @@ function ProviderRow({ provider, onEdit, onDelete }: RowProps) {
           {state}
         </p>
       </div>
-      {!isConfiguredByOperator && (
+      {(!isConfiguredByOperator || !isEnabled) && (
         <div className="row-actions">
-          <Button aria-label={`Edit ${name}`} onClick={onEdit}>
-            Edit
-          </Button>
+          {!isConfiguredByOperator && (
+            <Button aria-label={`Edit ${name}`} onClick={onEdit}>
+              Edit
+            </Button>
+          )}
           <Button aria-label={`Delete ${name}`} onClick={onDelete}>
             Delete
           </Button>
