@@ -100,13 +100,13 @@ describe.runIf(hasChromium)(`uploaded sounds and videos${CHROMIUM_NOTE}`, { time
     expect([iris.problems, bela.problems]).toEqual([[], []]);
   });
 
-  test('a voice message that a browser records is played as a sound', async () => {
+  test('a voice message that a browser records is played as a sound, although its name can be that of a video', async () => {
     await using iris = await chat.enter('owner');
     const { page, person } = iris;
     await open(page, 'website', 'launch');
     const words = newName('voice');
     const buffer = await recordSound(page, 'webm');
-    await send(page, words, { name: 'voice.webm', mimeType: 'audio/webm', buffer });
+    await send(page, words, { name: 'voice.webm', mimeType: 'video/webm', buffer });
     const player = message(page, words).locator('audio');
     await player.scrollIntoViewIfNeeded();
     await expect.poll(() => stateOf(player)).toMatchObject({ isReady: true, error: null, hasControls: true });
