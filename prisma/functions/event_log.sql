@@ -1,5 +1,18 @@
 -- Version 2
 
+-- Prevents new events of an organization until the transaction ends. Returns whether the log has events after `p_seen` of other
+-- types than those in `p_harmless`. Two statements, because the second must see what was committed while the first waited.
+CREATE OR REPLACE FUNCTION "hold_log"(p_realm_id INTEGER, p_seen BIGINT, p_harmless TEXT[]) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+DECLARE
+  v_last_id BIGINT;
+BEGIN
+  SELECT last_id INTO STRICT v_last_id FROM event_counter WHERE realm_id = p_realm_id FOR NO KEY UPDATE;
+  PERFORM refuse_late_lock();
+  RETURN v_last_id <> p_seen AND EXISTS (
+    SELECT FROM event WHERE realm_id = p_realm_id AND id > p_seen AND type <> ALL (p_harmless));
+END
+$$;
+
 -- Fails with lock_not_available if the statement has run for longer than `lock_timeout`. Statements that lock an event counter
 -- call it when they have the lock. PostgreSQL measures `lock_timeout` anew for each of the two locks that a statement waits for
 -- when others wait for the same row. A statement of a dead node could otherwise get the row when PostgreSQL ends the transaction
@@ -12,19 +25,6 @@ BEGIN
     RAISE lock_not_available USING MESSAGE = 'canceling statement because it got its lock after lock_timeout';
   END IF;
   RETURN true;
-END
-$$;
-
--- Prevents new events of an organization until the transaction ends. Returns whether the log has events after `p_seen` of other
--- types than those in `p_harmless`. Two statements, because the second must see what was committed while the first waited.
-CREATE OR REPLACE FUNCTION "hold_log"(p_realm_id INTEGER, p_seen BIGINT, p_harmless TEXT[]) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
-DECLARE
-  v_last_id BIGINT;
-BEGIN
-  SELECT last_id INTO STRICT v_last_id FROM event_counter WHERE realm_id = p_realm_id FOR NO KEY UPDATE;
-  PERFORM refuse_late_lock();
-  RETURN v_last_id <> p_seen AND EXISTS (
-    SELECT FROM event WHERE realm_id = p_realm_id AND id > p_seen AND type <> ALL (p_harmless));
 END
 $$;
 
