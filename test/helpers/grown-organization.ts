@@ -66,8 +66,9 @@ export async function growOrganization(
        SELECT ${realm}, nextval('message_id_seq'), ${owner}, id, 'hello', '<p>hello</p>', 'test', now(), 1, 1 FROM made`,
     `INSERT INTO session (realm_id, user_id, token_hash, token_at, created_at, last_seen_at, idle_expires_at, expires_at, user_agent, network_address)
        SELECT ${realm}, ${owner}, sha256((${realm} || ' ' || n)::bytea), now(), now(), now(), '2100-01-01', '2100-01-01', 'test', '::1' FROM generate_series(1, ${size}) AS n`,
+    // With the key of the owner, because a worker deletes devices without a valid key or session.
     `INSERT INTO push_device (realm_id, user_id, key_hash, endpoint, endpoint_hash, public_key, auth_secret, name, created_at)
-       SELECT ${realm}, ${owner}, sha256('x'), 'https://push.invalid/' || n, sha256((${realm} || ' ' || n)::bytea), 'x', 'x', 'Grown', now() FROM generate_series(1, ${size}) AS n`,
+       SELECT ${realm}, ${owner}, (SELECT hash FROM api_key WHERE realm_id = ${realm} AND user_id = ${owner}), 'https://push.invalid/' || n, sha256((${realm} || ' ' || n)::bytea), 'x', 'x', 'Grown', now() FROM generate_series(1, ${size}) AS n`,
     `INSERT INTO invitation (realm_id, inviter_id, is_reusable, email, role, channel_ids, includes_default_channels, group_ids, notifies_inviter, token_hash, created_at, sent_at)
        SELECT ${realm}, ${owner}, false, 'i' || n || '@grown.example', 400, '{}', true, '{}', false, sha256((${realm} || ' ' || n)::bytea), now(), '{}' FROM generate_series(1, ${size}) AS n`,
     `INSERT INTO attachment (realm_id, owner_id, token, name, path_name, media_type, size, created_at, is_complete)

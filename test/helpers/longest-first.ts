@@ -32,6 +32,8 @@ const LONGEST = [
   ...['suites/fuzz', 'messages/topics', 'administration/deactivation', 'messages/message-edits', 'platform/names'],
   ...['messages/edit-recipients', 'suites/hidden-addresses', 'messages/topic-objects', 'suites/viewer-can'],
   ...['people/custom-emoji', 'administration/user-groups', 'api/rate-limits'],
+  // In browsers.
+  ...['web/slow-network', 'web/accessibility', 'web/sending', 'web/chat', 'web/messages', 'web/narrow', 'web/people'],
 ].map((name) => `${name}.test.ts`);
 
 const rank = ({ moduleId }: TestSpecification): number => {
