@@ -108,6 +108,29 @@ describe.runIf(hasChromium)(`notifications in the page${CHROMIUM_NOTE}`, () => {
     expect(iris.problems).toEqual([]);
   });
 
+  test('a message that is read or deleted elsewhere before a tab in the background notifies does not notify', async () => {
+    const mona = chat.person('moderator');
+    await using iris = await chat.enter('owner', { permissions: ['notifications'] });
+    const { page, person } = iris;
+    await page.context().addInitScript(recordNotifications);
+    await page.addInitScript(() => {
+      document.hasFocus = () => false;
+    });
+    await page.reload();
+    await sidebarOf(page).getByRole('status').filter({ hasText: 'Live' }).waitFor();
+    const direct = async (content: string) =>
+      (await mona.ok('POST', '/messages', { type: 'direct', to: [person.id], content })).id as number;
+    const read = await direct('read at once');
+    await person.ok('POST', '/messages/flags', { messages: [read], op: 'add', flag: 'read' });
+    const deleted = await direct('deleted at once');
+    await chat.person('owner').ok('DELETE', `/messages/${deleted}`);
+    const kept = newName('kept');
+    await direct(kept);
+    await expect.poll(async () => (await notifications(page)).map(({ body }) => body)).toContain(kept);
+    expect(await notifications(page)).toEqual([{ title: 'Mona Lindqvist', body: kept, isClosed: false }]);
+    expect(iris.problems).toEqual([]);
+  });
+
   test('a bar asks for the permission, and can be dismissed', async () => {
     await using iris = await chat.enter('owner');
     const { page } = iris;

@@ -22,6 +22,8 @@ const MAX_TEXT = 300;
 
 /** Notifications of this tab that are still shown, by message ID. */
 const shown = new Map<string, Notification>();
+/** IDs of new messages for which this tab has not decided yet whether it notifies. A message that is read or deleted is removed. */
+const undecided = new Set<string>();
 
 /**
  * Notifies the user of new messages: with desktop notifications if the browser permits them, and with a sound. Only one tab
@@ -39,10 +41,14 @@ export function startNotifications(client: Client): () => void {
   const stop = onEvent((event) => {
     // Events arrive in batches, and the cache gives the result of a batch after its last event. A message that follows a change
     // of settings in the same batch must obey the new settings.
-    if (event.__typename === 'MessageSentEvent') setTimeout(() => void sent(event, firstScreen));
-    else if (event.__typename === 'MessagesDeletedEvent') close(event.messageIds);
+    if (event.__typename === 'MessageSentEvent') {
+      if (event.message !== null) undecided.add(event.message.id);
+      setTimeout(() => {
+        void sent(event, firstScreen).finally(() => undecided.delete(event.message?.id ?? ''));
+      });
+    } else if (event.__typename === 'MessagesDeletedEvent') close(event.messageIds);
     else if (event.__typename === 'MessageFlagsAddedEvent' && event.flag === 'READ') {
-      close(event.all ? [...shown.keys()] : event.messages.flatMap((message) => message?.id ?? []));
+      close(event.all ? [...shown.keys(), ...undecided] : event.messages.flatMap((message) => message?.id ?? []));
     }
   });
   void subscribeToPush(client);
@@ -70,7 +76,7 @@ async function sent({ message, unreadChange }: SentEvent, firstScreen: SidebarQu
   const isSeen = document.hasFocus() && isVisible(message, viewerId);
   if (!document.hasFocus()) await new Promise((resolve) => setTimeout(resolve, BEHIND_MS));
   await claim(message.id, () => {
-    if (isSeen) return;
+    if (isSeen || !undecided.has(message.id)) return;
     if (alert.isAudible) play(settings.notificationSound);
     if (alert.isShown) {
       const hidesText = message.type === 'DIRECT' && !settings.directMessageContentInDesktopNotifications;
@@ -118,6 +124,7 @@ function close(messageIds: readonly string[]): void {
   for (const id of messageIds) {
     shown.get(id)?.close();
     shown.delete(id);
+    undecided.delete(id);
   }
 }
 
