@@ -43,7 +43,7 @@ export async function endSessionsWithoutFactor(ctx: Ctx): Promise<void> {
  * Ends the sessions of a user whose role must have a second factor, if the user has none. Sessions that began with an identity
  * provider stay.
  */
-export async function endSessionsUnlessFactor(
+export async function endSessionsOfUserWithoutFactor(
   tx: Tx,
   emit: Emit,
   organization: Organization,

@@ -33,7 +33,7 @@ import {
 } from '../new-user.ts';
 import { requireFreeSeat } from '../organization-limits.ts';
 import { requireProof } from '../sign-in/proof.ts';
-import { endSessionsUnlessFactor } from '../sign-in/required-factor.ts';
+import { endSessionsOfUserWithoutFactor } from '../sign-in/required-factor.ts';
 import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
 import { roleChangeEffects } from './channel-effects.ts';
 
@@ -251,7 +251,7 @@ export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user:
   await botsAfterRoleChange(tx, emit, user, { oldRole, newRole });
   await roleChangeEffects(tx, emit, { organizationId, userId: id, oldRole, newRole, oldGroups: user, now });
   await showAddresses(tx, emit, user, { oldRole, newRole });
-  if (newRole < oldRole) await endSessionsUnlessFactor(tx, emit, viewer.organization, after);
+  if (newRole < oldRole) await endSessionsOfUserWithoutFactor(tx, emit, viewer.organization, after);
 }
 
 /** Notifies a user of the email addresses that become visible or invisible to them, after a change of the user's role. */

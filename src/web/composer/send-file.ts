@@ -2,6 +2,8 @@
 const ADDRESS = '/api/v1/user_uploads';
 /** Time in milliseconds without any progress after which an upload is given up. */
 const SILENT_MS = 60_000;
+/** Longest time in milliseconds that the page waits for the media type of a stored file. */
+const TYPE_MS = 5_000;
 
 /** A file that the service has stored. */
 export interface SentFile {
@@ -44,8 +46,8 @@ export function sendFile(
   let isCanceled = false;
   request.onload = async () => {
     const result = resultOf(request, file.type);
-    const mediaType = 'url' in result ? await storedType(result) : '';
-    if (!isCanceled) resolve({ ...result, mediaType });
+    const known = 'url' in result ? { ...result, mediaType: await storedType(result) } : result;
+    if (!isCanceled) resolve(known);
   };
   request.onerror = () => resolve(OFFLINE);
   request.onloadend = () => clearTimeout(silence);
@@ -66,13 +68,14 @@ export function sendFile(
 const OFFLINE: SendResult = { reason: 'The connection was lost.', isForNow: true };
 
 /**
- * Returns the media type that the service has found for a stored file. Browsers derive it from the name of the file, and some
- * names, such as those of recordings in WebM, can be those of sounds or of videos.
+ * Returns the media type that the service has found for a stored sound or video. The type of the browser depends on the name of
+ * the file, and files with the same extension, such as `.webm`, can be sounds or videos. Returns the type of the browser if the
+ * service does not answer within 5 s.
  */
 async function storedType({ url, mediaType }: SentFile): Promise<string> {
   if (!/^(?:audio|video)\//.test(mediaType)) return mediaType;
   try {
-    const { ok, headers } = await fetch(url, { method: 'HEAD' });
+    const { ok, headers } = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(TYPE_MS) });
     return (ok ? headers.get('content-type') : null) ?? mediaType;
   } catch {
     return mediaType;
